@@ -1,0 +1,71 @@
+# Everything a developer or CI runs. `make` alone lists the targets.
+
+BIN := .venv/bin
+PYTHONS := $(PYTHON) python3 python3.13 python3.12 python3.14 python
+ARGS ?=
+
+# The first Python that is new enough and can make a virtual environment. Looked for only when
+# there is none yet; where nothing fits, make ends with this one line.
+find_python = $(or $(shell for python in $(PYTHONS); do \
+	"$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 12))' 2>/dev/null \
+	&& { echo "$$python"; break; }; done),$(error no Python 3.12 or newer with the venv module \
+	found; install one, or name it with PYTHON=/path/to/python3))
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo fix lint type test cover golden bench check
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.installed .venv-mcp1/.installed ## make .venv and, for tests, .venv-mcp1
+	@echo "ready: make demo shows what it does, make check runs what a commit must pass"
+
+demo: .venv/.installed ## record and replay the bundled agent
+	@$(BIN)/mcprec demo
+
+fix: .venv/.installed ## format, mend what can be mended, name the rest
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format --quiet
+	@$(BIN)/ruff check --quiet
+
+lint: .venv/.installed ## ruff and codespell
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/codespell
+
+type: .venv/.installed ## mypy and pyright, both strict
+	@$(BIN)/mypy
+	@$(BIN)/pyright
+
+test: .venv/.installed .venv-mcp1/.installed ## pytest; make test ARGS="-k keys"
+	@$(BIN)/pytest $(ARGS)
+
+cover: .venv/.installed .venv-mcp1/.installed ## pytest with coverage, lines and branches
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -q $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
+golden: .venv/.installed ## rewrite tests/golden; review the diff
+	@$(BIN)/python scripts/golden.py $(ARGS)
+
+bench: .venv/.installed ## measure speed
+	@$(BIN)/python scripts/bench.py $(ARGS)
+
+check: lint type test ## what a commit must pass
+
+.venv/.installed: pyproject.toml scripts/constraints.txt
+	@[ -x $(BIN)/python ] || "$(find_python)" -m venv .venv
+	@echo "installing mcprec and its tools into .venv (a minute or two, once)"
+	@$(BIN)/python -m pip install -qq --editable '.[dev]' --constraint scripts/constraints.txt
+	@touch $@
+
+.venv-mcp1/.installed: scripts/constraints-mcp1.txt
+	@[ -x .venv-mcp1/bin/python ] || "$(find_python)" -m venv .venv-mcp1
+	@echo "installing MCP SDK 1 into .venv-mcp1"
+	@.venv-mcp1/bin/python -m pip install -qq 'mcp<2' --constraint scripts/constraints-mcp1.txt
+	@touch $@

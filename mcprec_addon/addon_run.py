@@ -1,0 +1,144 @@
+"""What the options of the mitmproxy script ask for, as a recording or a replay."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast, get_args
+
+from mcprec_addon.doors.cassette_file import check_target, load_cassette
+from mcprec_addon.doors.mitm import RecordAddon
+from mcprec_addon.doors.mitm_replay import ReplayAddon
+from mcprec_addon.doors.recording import Recording
+from mcprec_addon.errors import UsageError
+from mcprec_addon.exchange import Half
+from mcprec_addon.options import pointers, server_urls
+from mcprec_addon.replay.player import ModelStrategy, PlayOptions, Strategy
+from mcprec_addon.replay_run import Replayed, conclude_replay, present_halves, stage
+from mcprec_addon.run import known_environment
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One `mcprec_…` option of mitmproxy."""
+
+    name: str
+    help: str
+    default: str | bool | tuple[str, ...] = ""
+
+    @property
+    def type(self) -> type:
+        """The option's type as mitmproxy wants it."""
+        is_list = isinstance(self.default, tuple)
+        return cast("type", Sequence[str]) if is_list else type(self.default)
+
+
+OPTIONS = (
+    Option("record", "Record into this cassette."),
+    Option("replay", "Replay this cassette."),
+    Option("http", "An MCP server as NAME=URL, to record under that name.", ()),
+    Option("force", "Overwrite the cassette.", default=False),
+    Option("half", "Replay this half alone: mcp or model."),
+    Option("match", "How MCP calls are matched: auto, exact or ordered.", "auto"),
+    Option("model_match", "How model calls are matched; also sequence.", "auto"),
+    Option("ignore", "A pointer to leave out of matching.", ()),
+    Option("strict", "Repeat no tool call, guess nothing.", default=False),
+    Option("all_used", "Fail when a recorded exchange was never used.", default=False),
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class AddonRun:
+    """A recording or a replay inside the user's mitmproxy."""
+
+    addon: RecordAddon | ReplayAddon
+    recording: Recording | None = None
+    replayed: Replayed | None = None
+    all_used: bool = False
+    strict: bool = False
+    path: Path = field(default_factory=Path)
+    _is_over: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> "AddonRun":
+        """Return what the options ask for.
+
+        Args:
+            given: Value by option name, as mitmproxy parsed them.
+
+        Raises:
+            McprecError: Neither or both are asked for, or a value is none of those that there
+                are, or the cassette cannot be read or written.
+        """
+        record, replay = str(given["record"]), str(given["replay"])
+        if bool(record) == bool(replay):
+            message = "give one of --set mcprec_record=FILE and --set mcprec_replay=FILE"
+            raise UsageError(message)
+        if record:
+            return cls._recording(Path(record), given)
+        return cls._replay(Path(replay), given)
+
+    @classmethod
+    def _recording(cls, path: Path, given: Mapping[str, object]) -> "AddonRun":
+        check_target(path, force=bool(given["force"]))
+        urls = server_urls(list(cast("Sequence[str]", given["http"])), option="--set mcprec_http")
+        recording = Recording(path, urls=urls, known=known_environment())
+        return cls(addon=RecordAddon(recording), recording=recording, path=path)
+
+    @classmethod
+    def _replay(cls, path: Path, given: Mapping[str, object]) -> "AddonRun":
+        half = _choice(given, "half", ("", *get_args(Half)))
+        strategy = cast("Strategy", _choice(given, "match", get_args(Strategy)))
+        sequence = cast("ModelStrategy", _choice(given, "model_match", get_args(ModelStrategy)))
+        ignore = list(cast("Sequence[str]", given["ignore"]))
+        cassette = load_cassette(path)
+        asked = cast("frozenset[Half]", frozenset({half} if half else ()))
+        halves = present_halves(cassette, asked, path=path)
+        options = PlayOptions(
+            strategy=strategy,
+            model_strategy=sequence,
+            strict=bool(given["strict"]),
+            ignore=pointers(ignore, option="--set mcprec_ignore"),
+        )
+        player, responder = stage(cassette, options, halves=halves)
+        replayed = Replayed(
+            cassette=cassette,
+            player=player,
+            turned=responder.turned,
+            halves=halves,
+            allowed=(),
+            child=None,
+        )
+        return cls(
+            addon=ReplayAddon(responder),
+            replayed=replayed,
+            all_used=bool(given["all_used"]),
+            strict=options.strict,
+            path=path,
+        )
+
+    def conclude(self) -> tuple[list[str], int]:
+        """Return the lines to print and the exit status; a second call has nothing to say."""
+        if self._is_over:
+            return [], 0
+        self._is_over = True
+        if self.recording is not None:
+            recorded = self.recording.close()
+            problems = list(recorded.problems())
+            last = [f"mcprec: exit 4: {'; '.join(problems)}"] if problems else []
+            notices = [f"mcprec: {line}" for line in recorded.notices()]
+            return [*notices, recorded.line(), *last], 4 if problems else 0
+        if self.replayed is None:
+            return [], 0
+        report = conclude_replay(
+            self.replayed, path=self.path, strict=self.strict, all_used=self.all_used
+        )
+        return [report.text()], report.exit.status
+
+
+def _choice(given: Mapping[str, object], name: str, known: Sequence[str]) -> str:
+    value = str(given[name])
+    if value not in known:
+        choices = ", ".join(filter(None, known))
+        message = f"--set mcprec_{name}={value}: no such value; choose one of {choices}"
+        raise UsageError(message)
+    return value

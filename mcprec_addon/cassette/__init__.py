@@ -1,0 +1,1 @@
+"""Exchanges as lines of a cassette, and lines as exchanges."""

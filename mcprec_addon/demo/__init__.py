@@ -1,0 +1,1 @@
+"""The bundled agent, MCP server and stub model, and the demo that plays them."""

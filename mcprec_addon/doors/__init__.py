@@ -1,0 +1,1 @@
+"""All input and output: where traffic enters and files are written."""

@@ -1,0 +1,208 @@
+"""The child of a run: its environment, and its life in the foreground.
+
+The child gets stdin, stdout and signals as without us, and its exit status is its own.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mcprec_addon.errors import UsageError
+from mcprec_addon.wire.providers import OTHER_DUMMIES, PROVIDERS
+
+_PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+# These replace a client's trust store, so they get a bundle; the others add to it.
+_BUNDLE_VARIABLES = (
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "AWS_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+)
+_ADDING_VARIABLES = ("NODE_EXTRA_CA_CERTS", "DENO_CERT")
+_CREDENTIAL = re.compile(
+    r"(?i)(^|_)(api_?key|token|secret|passw(or)?d|credentials?|access_?key(_id)?|auth)$"
+)
+_NOT_CREDENTIALS = frozenset({"SSH_AUTH_SOCK", "GPG_AGENT_INFO"})
+_DUMMY = "mcprec-replays-without-it"
+_NO_TELEMETRY = {
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_ATTRIBUTION_HEADER": "0",
+    "DISABLE_TELEMETRY": "1",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+_NOT_FOUND = 127
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """What a run's child is told of its doors.
+
+    Attributes:
+        proxy: Address of the proxy, or None where base URLs alone are used.
+        model: Base URL by provider, or empty where the proxy alone is used.
+        servers: Address by server label.
+        bundle: File for variables that replace a trust store.
+        added: File for variables that add to one.
+        direct: ``host:port`` that must not go through the proxy.
+        run_dir: The run's private folder.
+    """
+
+    proxy: str | None = None
+    model: Mapping[str, str] = field(default_factory=dict[str, str])
+    servers: Mapping[str, str] = field(default_factory=dict[str, str])
+    bundle: Path | None = None
+    added: Path | None = None
+    direct: Sequence[str] = ()
+    run_dir: Path | None = None
+
+    def variables(self) -> dict[str, str]:
+        """Return the variables that lead a child through these doors."""
+        found: dict[str, str] = {}
+        for provider, url in self.model.items():
+            found |= dict.fromkeys(PROVIDERS[provider].base_url_variables, url)
+        found |= {url_variable(label): url for label, url in self.servers.items()}
+        if self.proxy is not None:
+            for name in _PROXY_VARIABLES:
+                found |= {name: self.proxy, name.lower(): self.proxy}
+            found |= {
+                "NO_PROXY": ",".join(self.direct),
+                "no_proxy": ",".join(self.direct),
+            }
+            found["NODE_USE_ENV_PROXY"] = "1"
+        if self.bundle is not None:
+            found |= dict.fromkeys(_BUNDLE_VARIABLES, str(self.bundle))
+        if self.added is not None:
+            found |= dict.fromkeys(_ADDING_VARIABLES, str(self.added))
+        if self.run_dir is not None:
+            found["MCPREC_RUN_DIR"] = str(self.run_dir)
+        return found
+
+
+def url_variable(label: str) -> str:
+    """Return the variable that tells a child where the server of this label is."""
+    return "MCPREC_URL_" + re.sub(r"[^A-Z0-9]", "_", label.upper())
+
+
+def with_urls(command: Sequence[str], urls: Mapping[str, str]) -> list[str]:
+    """Return a command with ``{url:NAME}`` replaced by the server's address.
+
+    Raises:
+        UsageError: A name is no server of this run.
+    """
+
+    def address(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in urls:
+            known = ", ".join(sorted(urls)) or "none"
+            message = f"{{url:{name}}}: no such server in this run; there is {known}"
+            raise UsageError(message)
+        return urls[name]
+
+    return [re.sub(r"\{url:([^{}]+)\}", address, argument) for argument in command]
+
+
+def credential_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables whose names say that they hold a credential."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if value and name not in _NOT_CREDENTIALS and _CREDENTIAL.search(name)
+    }
+
+
+def replay_environment(
+    environment: Mapping[str, str],
+    doors: Doors,
+    *,
+    sources: Iterable[str],
+    keep: Iterable[str],
+) -> dict[str, str]:
+    """Return the environment of a replayed child: doors, dummies, no telemetry.
+
+    Args:
+        environment: The environment mcprec was started with.
+        doors: The run's doors.
+        sources: Names of variables that held a secret while recording.
+        keep: Variables that keep their value.
+    """
+    dummies = dict.fromkeys(sources, _DUMMY)
+    dummies |= dict.fromkeys(credential_variables(environment), _DUMMY)
+    for provider in PROVIDERS.values():
+        dummies |= provider.dummies
+    dummies |= OTHER_DUMMIES
+    kept = set(keep)
+    dummies = {name: value for name, value in dummies.items() if name not in kept}
+    return {**environment, **dummies, **_NO_TELEMETRY, **doors.variables()}
+
+
+def find_program(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Check that the command can be started.
+
+    Raises:
+        UsageError: It is not there.
+    """
+    if shutil.which(command[0], path=environment.get("PATH")) is None:
+        message = f"{command[0]}: command not found; give the agent's command after --"
+        raise UsageError(message)
+
+
+class Child:
+    """One child in the foreground; signals that we get are passed on to it."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._command = list(command)
+        self._environment = dict(environment)
+        self.was_stopped = False
+
+    async def run(self) -> int:
+        """Start the child and wait for it.
+
+        Returns:
+            Its exit status, 128 + n where signal n ended it.
+
+        Raises:
+            UsageError: It cannot be started.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(*self._command, env=self._environment)
+        except OSError as error:
+            message = f"{self._command[0]}: cannot be started, {error.strerror}"
+            raise UsageError(message) from error
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for number in signals:
+            loop.add_signal_handler(number, self._pass_on, process, number)
+        try:
+            status = await process.wait()
+        finally:
+            for number in signals:
+                loop.remove_signal_handler(number)
+        return status if status >= 0 else 128 - status
+
+    def _pass_on(self, process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+        self.was_stopped = True
+        # A terminal sends Ctrl-C to the whole foreground group: the child has it already.
+        if number is signal.SIGINT and os.isatty(0):
+            return
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+
+
+async def until_stopped() -> None:
+    """Wait for Ctrl-C or SIGTERM."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    await stopped.wait()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.remove_signal_handler(number)

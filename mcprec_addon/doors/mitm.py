@@ -1,0 +1,193 @@
+"""The mitmproxy addon that records: every answer is tapped as it streams.
+
+mitmproxy calls exactly one of `response` and `error` for a flow; either ends the exchange.
+A tap must not raise: mitmproxy would drop that event in silence.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from mitmproxy import ctx, http, tls
+from mitmproxy.connection import ConnectionState
+from mitmproxy.net.server_spec import ServerSpec
+
+from mcprec_addon.doors.recording import Recording
+from mcprec_addon.doors.routes import Route, Target
+from mcprec_addon.errors import RecordingError
+from mcprec_addon.record.intake import Tap
+from mcprec_addon.wire.http import Ending, HttpRequest, first_header
+
+type Chain = Callable[[str, str, int], ServerSpec | None]
+"""Scheme, host and port of a request -> the office proxy it goes through, or None."""
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_TAP, _TARGET = "mcprec_tap", "mcprec_target"
+# Realtime APIs over WebSocket are not recorded; 426 makes clients fall back to HTTP at once.
+_SOCKET_PATHS = re.compile(r"/(?:responses|realtime)(?:\?|$)")
+
+
+class RecordAddon:
+    """Shows every request and the bytes of its answer to a recording."""
+
+    name = "mcprec-record"
+
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        routes: Mapping[int, Route] | None = None,
+        chain: Chain | None = None,
+    ) -> None:
+        """Begin.
+
+        Args:
+            recording: Takes requests and answers.
+            routes: What our own ports stand for.
+            chain: Scheme, host and port of a request -> the office proxy it goes through.
+        """
+        self._recording = recording
+        self._routes = routes or {}
+        self._chain = chain
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Lead a request at one of our ports to its upstream, and through an office proxy."""
+        target = self._target(flow)
+        if target is not None:
+            flow.metadata[_TARGET] = target
+            request = flow.request
+            request.scheme, request.host, request.port = (
+                target.scheme,
+                target.host,
+                target.port,
+            )
+            request.path = target.path
+        elif self._is_own_port(flow):
+            flow.response = http.Response.make(404, b"mcprec: no such door\n")
+            return
+        request = flow.request
+        if _is_socket(request) and _SOCKET_PATHS.search(request.path):
+            self._recording.sockets += 1
+            flow.response = http.Response.make(426, b"", {"upgrade": "h2c"})
+            return
+        chain = self._chain
+        via = chain(request.scheme, request.host, request.port) if chain is not None else None
+        if via is not None:
+            flow.server_conn.via = via
+
+    def _target(self, flow: http.HTTPFlow) -> Target | None:
+        route = self._routes.get(self._port(flow))
+        return route.target(flow.request.path) if route is not None else None
+
+    def _is_own_port(self, flow: http.HTTPFlow) -> bool:
+        return self._port(flow) in self._routes
+
+    def _port(self, flow: http.HTTPFlow) -> int:
+        """Return the port a request was meant for: the listener's, or ours through the proxy."""
+        if flow.request.host in LOOPBACK and flow.request.port in self._routes:
+            return flow.request.port
+        return self._listener(flow)
+
+    def _listener(self, flow: http.HTTPFlow) -> int:
+        return int(flow.client_conn.sockname[1])
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Show the whole request to the recording."""
+        if flow.response is not None:
+            return
+        tap = self._guarded(lambda: self._recording.request(request_of(flow)))
+        if tap is not None:
+            flow.metadata[_TAP] = tap
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Tap the answer; every answer streams, also those that are not recorded."""
+        response = flow.response
+        if response is None:
+            return
+        tap: Tap | None = flow.metadata.get(_TAP)
+        response.stream = True if tap is None else self._stream(tap)
+        if tap is not None:
+            lines = lines_of(response.headers)
+            status = response.status_code
+            self._guarded(lambda: tap.head(status, lines))
+        self._keep_redirect_inside(flow, response)
+
+    def _keep_redirect_inside(self, flow: http.HTTPFlow, response: http.Response) -> None:
+        """Lead a redirect within the upstream through our port, or it would escape recording."""
+        target: Target | None = flow.metadata.get(_TARGET)
+        location = first_header(lines_of(response.headers), "location")
+        if target is None or target.label is None or location is None:
+            return
+        if location.startswith(f"{target.origin}/"):
+            door = f"http://127.0.0.1:{self._listener(flow)}"
+            response.headers["location"] = door + location.removeprefix(target.origin)
+
+    def _stream(self, tap: Tap) -> Callable[[bytes], bytes]:
+        def pass_on(chunk: bytes) -> bytes:
+            if chunk:
+                self._guarded(lambda: tap.data(chunk, self._recording.now_ms()))
+            return chunk
+
+        return pass_on
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """End an exchange whose answer arrived whole."""
+        self._end(flow, "complete")
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """End an exchange that broke, by whoever broke it."""
+        client_left = flow.client_conn.state is ConnectionState.CLOSED
+        self._end(flow, "left" if client_left else "reset")
+
+    def _end(self, flow: http.HTTPFlow, ending: Ending) -> None:
+        tap: Tap | None = flow.metadata.pop(_TAP, None)
+        if tap is None:
+            return
+        self._guarded(lambda: tap.finish(ending, self._recording.now_ms()))
+        self._recording.end(tap)
+
+    def tls_failed_client(self, data: tls.TlsData) -> None:
+        """Count a client that does not trust our certificate."""
+        self._recording.distrusted[data.conn.sni or "unknown host"] += 1
+
+    def _guarded[T](self, step: Callable[[], T]) -> T | None:
+        try:
+            return step()
+        # The agent's traffic must go on whatever is wrong with the recording of it.
+        except Exception as error:  # noqa: BLE001
+            problem = f"recording failed on {type(error).__name__}: {error}"
+            self._recording.fail(RecordingError(str(self._recording.target), problem))
+            return None
+
+
+def request_of(flow: http.HTTPFlow) -> HttpRequest:
+    """Return a flow's request as a value, its URL the upstream's."""
+    request = flow.request
+    target: Target | None = flow.metadata.get(_TARGET)
+    plain = Target(scheme=request.scheme, host=request.host, port=request.port, path=request.path)
+    is_reverse = flow.client_conn.proxy_mode.type_name == "reverse"
+    return HttpRequest(
+        method=request.method.upper(),
+        url=(target or plain).url,
+        headers=tuple(lines_of(request.headers)),
+        body=request.raw_content or b"",
+        label=target.label if target is not None else None,
+        via="base-url" if target is not None or is_reverse else "proxy",
+    )
+
+
+def lines_of(headers: http.Headers) -> list[tuple[str, str]]:
+    """Return header lines, names in lower case, repeated ones as several."""
+    return [
+        (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers.fields
+    ]
+
+
+def _is_socket(request: http.Request) -> bool:
+    return (first_header(lines_of(request.headers), "upgrade") or "").lower() == "websocket"
+
+
+def force_options() -> None:
+    """Set what recording depends on: upstreams on demand, and one request per connection."""
+    ctx.options.update(  # pyright: ignore[reportUnknownMemberType] (untyped in mitmproxy)
+        connection_strategy="lazy", http2=False
+    )

@@ -1,0 +1,69 @@
+"""The mitmproxy addon that replays: whole bodies itself, the rest through a loopback server.
+
+mitmproxy writes a synthetic answer in one go, so streams and broken ends are led to an
+in-process server on loopback. Every other connection upstream is refused.
+"""
+
+import secrets
+
+from mitmproxy import http
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+from mcprec_addon.doors.http_server import HttpServer
+from mcprec_addon.doors.mitm import request_of
+from mcprec_addon.replay.responder import Responder
+from mcprec_addon.wire.http import HttpRequest, Reply
+
+_HOST = "127.0.0.1"
+_PLAN = "x-mcprec-plan"
+
+
+class ReplayAddon:
+    """Answers every request from a responder."""
+
+    name = "mcprec-replay"
+
+    def __init__(self, responder: Responder) -> None:
+        self._responder = responder
+        self._plans: dict[str, Reply] = {}
+        self._server = HttpServer(self._planned, authority=None)
+        self._port: int | None = None
+
+    async def running(self) -> None:
+        """Start the server for streams."""
+        self._port = await self._server.listen()
+
+    def _planned(self, request: HttpRequest) -> Reply:
+        return self._plans.pop(request.header(_PLAN) or "", Reply(status=403))
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Answer a request, or lead it to the server for streams."""
+        reply = self._responder.respond(request_of(flow))
+        if reply.whole or self._port is None:
+            flow.response = http.Response.make(
+                reply.status,
+                reply.body,
+                [(name.encode(), value.encode()) for name, value in reply.headers],
+            )
+            return
+        token = secrets.token_hex(8)
+        self._plans[token] = reply
+        flow.request.headers[_PLAN] = token
+        # The bare data: setting the properties would rewrite the Host header as well.
+        data = flow.request.data
+        data.scheme, data.host, data.port = b"http", _HOST, self._port
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Let streams through as they come."""
+        if flow.response is not None:
+            flow.response.stream = True
+
+    def server_connect(self, data: ServerConnectionHookData) -> None:
+        """Refuse every upstream but the server for streams."""
+        data.server.error = "mcprec: a replay goes nowhere"
+        if data.server.address == (_HOST, self._port):
+            data.server.error = None
+
+    async def done(self) -> None:
+        """Stop the server."""
+        await self._server.close()

@@ -1,0 +1,139 @@
+"""A mitmproxy inside this process, with only the addons that recording needs."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
+
+from mitmproxy import options
+from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig, upstream_auth
+from mitmproxy.master import Master
+from mitmproxy.net.server_spec import ServerSpec
+
+from mcprec_addon.errors import ListenError
+
+_HOST = "127.0.0.1"
+# Every request at a reverse listener is led to its upstream by the addon.
+_PLACEHOLDER = "reverse:http://mcprec.invalid:1"
+
+
+class _Addon(Protocol):
+    name: str
+
+
+class _Ready:
+    """Tells when the listeners are up."""
+
+    name = "mcprec-ready"
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+
+    def running(self) -> None:
+        self.event.set()
+
+
+class MitmServer:
+    """Listeners on loopback: one regular proxy, and a reverse one per port asked for."""
+
+    def __init__(self, *, confdir: Path, upstream_ca: str | None = None) -> None:
+        """Prepare.
+
+        Args:
+            confdir: A private folder for the certificate authority of this run.
+            upstream_ca: Bundle that upstream certificates are checked against.
+        """
+        self._confdir = confdir
+        self._upstream_ca = upstream_ca
+        self._proxy = proxyserver.Proxyserver()
+        self._master: Master | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self, addon: _Addon, *, proxy_port: int, ports: Sequence[int]) -> None:
+        """Listen on `proxy_port` as a proxy and on `ports` for base URLs.
+
+        Raises:
+            ListenError: One of them is in use.
+        """
+        modes = [f"regular@{_HOST}:{proxy_port}"]
+        modes += [f"{_PLACEHOLDER}@{_HOST}:{port}" for port in ports]
+        master = Master(options.Options(confdir=str(self._confdir)))
+        ready = _Ready()
+        master.addons.add(  # pyright: ignore[reportUnknownMemberType] (untyped in mitmproxy)
+            core.Core(), self._proxy, next_layer.NextLayer(), tlsconfig.TlsConfig(),
+            upstream_auth.UpstreamAuth(), addon, ready,
+        )  # fmt: skip
+        credentials = _proxy_credentials()
+        master.options.update(  # pyright: ignore[reportUnknownMemberType] (untyped in mitmproxy)
+            mode=modes,
+            connection_strategy="lazy",
+            http2=False,
+            ssl_verify_upstream_trusted_ca=self._upstream_ca,
+            **({"upstream_auth": credentials} if credentials else {}),
+        )
+        self._master = master
+        self._task = asyncio.create_task(master.run(), name="mitmproxy")
+        waiting = asyncio.create_task(ready.event.wait())
+        await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        listening = {address[1] for address in self._proxy.listen_addrs()}
+        missing = {proxy_port, *ports} - listening
+        if missing:
+            await self.stop()
+            address = f"{_HOST}:{min(missing)}"
+            raise ListenError(address, "the port is in use")
+
+    async def stop(self) -> None:
+        """Stop listening and let running flows end."""
+        if self._master is None or self._task is None:
+            return
+        await self._proxy.servers.update([])
+        self._master.shutdown()
+        await asyncio.wait({self._task})
+        self._master = None
+
+    @property
+    def ca_pem(self) -> bytes:
+        """The certificate of this run's authority."""
+        return (self._confdir / "mitmproxy-ca-cert.pem").read_bytes()
+
+
+def free_ports(count: int) -> list[int]:
+    """Return loopback ports that are free now."""
+    sockets = [socket.create_server((_HOST, 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def office_proxy(scheme: str, host: str, port: int) -> ServerSpec | None:
+    """Return the proxy that the user's own environment names for an address, or None."""
+    proxies = getproxies_environment()
+    address = proxies.get(scheme) or proxies.get("all")
+    if not address or proxy_bypass(f"{host}:{port}", proxies):
+        return None
+    parts = urlsplit(address if "://" in address else f"http://{address}")
+    if parts.hostname is None:
+        return None
+    return (
+        "https" if parts.scheme == "https" else "http",
+        (parts.hostname, parts.port or 8080),
+    )
+
+
+def _proxy_credentials() -> str | None:
+    proxies = getproxies_environment()
+    address = proxies.get("https") or proxies.get("http") or proxies.get("all") or ""
+    userinfo, at, _ = urlsplit(address).netloc.rpartition("@")
+    return userinfo if at and ":" in userinfo else None
+
+
+def upstream_ca() -> str | None:
+    """Return the bundle that the user's own environment names, or None."""
+    path = os.environ.get("SSL_CERT_FILE") or os.environ.get("REQUESTS_CA_BUNDLE")
+    return path if path and Path(path).is_file() else None

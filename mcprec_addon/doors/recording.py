@@ -1,0 +1,210 @@
+"""A recording as it runs: intake, recorder, redactor and journal joined, for any door.
+
+What is exchanged is redacted and in the journal the moment it ends. A failed write is told
+at once and ends the recording, not the traffic.
+"""
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mcprec_addon import __version__
+from mcprec_addon.cassette.format import write_cassette, write_header, write_record
+from mcprec_addon.doors.cassette_file import Journal, put_in_place, read_journal_file
+from mcprec_addon.errors import McprecError, RecordingError
+from mcprec_addon.exchange import Cassette, Exchange, Header, Message, Redaction, Via
+from mcprec_addon.record.intake import Intake, Tap
+from mcprec_addon.record.recorder import Recorder, Seen
+from mcprec_addon.record.summary import Recorded
+from mcprec_addon.redact.placeholders import Renumbered
+from mcprec_addon.redact.redactor import Closed, Redactor
+from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.wire.http import HttpRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A secret known before the run, and the name of what holds it, such as ``env:TOKEN``."""
+
+    secret: str
+    source: str
+
+
+class Recording:
+    """One recording, from its first call to the cassette in place.
+
+    Attributes:
+        target: Where the cassette goes.
+        failure: The first error that made it incomplete, or None.
+        ended: How many taps have ended.
+        sockets: WebSocket upgrades of model APIs that a door turned down.
+        distrusted: Hosts whose clients did not trust a door's certificate.
+    """
+
+    def __init__(
+        self,
+        target: Path,
+        *,
+        urls: Mapping[str, str],
+        known: Iterable[Known] = (),
+        on_failure: Callable[[McprecError], None] = lambda _: None,
+    ) -> None:
+        """Open the journal beside `target`.
+
+        Args:
+            target: Where the cassette goes.
+            urls: Addresses of declared HTTP servers by label.
+            known: Secrets known before the first call.
+            on_failure: Called once, at the first error that makes the recording incomplete.
+
+        Raises:
+            CassetteFileError: A journal of an earlier run stands there.
+        """
+        self.target = target
+        self.recorded_at = datetime.now(UTC)
+        self._journal = Journal(target)
+        self._redactor = Redactor(default_rules(), nonce=secrets.token_hex(4))
+        for each in known:
+            self._redactor.learn(each.secret, source=each.source)
+        self._recorder = Recorder(self._keep)
+        self._intake = Intake(self._recorder, urls)
+        self._declared = tuple(urls)
+        self._on_failure = on_failure
+        self._began = time.monotonic()
+        seen = self._recorder.seen
+        self._journal.append(write_header(header_of(seen, recorded_at=self.recorded_at)))
+        self._taps: list[Tap] = []
+        self.failure: McprecError | None = None
+        self.sockets = 0
+        self.ended = 0
+        self.distrusted: Counter[str] = Counter()
+
+    def now_ms(self) -> int:
+        """Return whole milliseconds since the recording began."""
+        return int((time.monotonic() - self._began) * 1000)
+
+    def request(self, request: HttpRequest) -> Tap | None:
+        """Take a request; return the tap for its answer, or None where it is not recorded."""
+        if self.failure is not None:
+            return None
+        self._redactor.learn_headers(request.headers)
+        tap = self._intake.request(request, self.now_ms())
+        if tap is not None:
+            self._taps.append(tap)
+        return tap
+
+    def end(self, tap: Tap) -> None:
+        """Let go of a tap whose answer has ended."""
+        if tap in self._taps:
+            self._taps.remove(tap)
+            self.ended += 1
+
+    def fail(self, error: McprecError) -> None:
+        """Give up recording; the traffic goes on."""
+        if self.failure is None:
+            self.failure = error
+            self._on_failure(error)
+
+    def _keep(self, item: Exchange | Message) -> None:
+        if self.failure is not None:
+            return
+        try:
+            self._journal.append(write_record(self._clean(item)))
+        except RecordingError as error:
+            self.fail(error)
+
+    def _clean(self, item: Exchange | Message) -> Exchange | Message:
+        if isinstance(item, Message):
+            return self._redactor.message(item)
+        return self._redactor.exchange(item)
+
+    def close(self, *, config: tuple[str, ...] = ()) -> Recorded:
+        """End what is still open, write the cassette in one step and remove the journal.
+
+        Args:
+            config: Paths of the agent's configs relative to the cassette.
+        """
+        for tap in self._taps:
+            tap.finish("stopped", self.now_ms())
+        self._taps.clear()
+        self._journal.close()
+        seen = self._recorder.seen
+        result = self._result(seen)
+        if not result.exchanges and self.failure is None:
+            self._journal.remove()
+            return result
+        try:
+            redaction = self._write(seen, config)
+        except McprecError as error:
+            self.fail(error)
+            return replace(result, failure=self.failure)
+        return replace(result, redaction=redaction, failure=self.failure)
+
+    def _write(self, seen: Seen, config: tuple[str, ...]) -> Redaction:
+        journal = read_journal_file(self._journal.path)
+        closed = self._redactor.close(journal.exchanges, journal.messages, journal.noise)
+        seen.servers = {label: each for label, each in seen.servers.items() if each.via}
+        header = header_of(seen, recorded_at=self.recorded_at)
+        data = write_cassette(
+            cassette_of(closed, replace(header, redaction=closed.redaction, config=list(config)))
+        )
+        self._check_leaks(data)
+        put_in_place(self.target, data)
+        self._journal.remove()
+        return closed.redaction
+
+    def _check_leaks(self, data: bytes) -> None:
+        for number, line in enumerate(data.split(b"\n"), 1):
+            leaks = self._redactor.leaks(line.decode())
+            if leaks:
+                problem = (
+                    f"a known secret is still in line {number}; not written, "
+                    f"the journal {self._journal.path} stays"
+                )
+                raise RecordingError(str(self.target), problem)
+
+    def _result(self, seen: Seen) -> Recorded:
+        return Recorded(
+            path=str(self.target),
+            exchanges=sum(seen.exchanges.values()),
+            servers=tuple(label for label, server in seen.servers.items() if server.era),
+            models=len({(use.provider, use.name) for use in seen.models}),
+            ends=seen.ends,
+            others=self._intake.others,
+            untouched=tuple(label for label in self._declared if seen.servers[label].via is None),
+            oauth=tuple(sorted(self._intake.refused_oauth)),
+            sockets=self.sockets,
+            distrusted=self.distrusted,
+            failure=self.failure,
+        )
+
+
+def header_of(seen: Seen, *, recorded_at: datetime) -> Header:
+    """Return the header of a recording, its redaction still to be told."""
+    return Header(
+        recorder=f"mcprec {__version__}",
+        recorded=recorded_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        protocol=sorted(seen.protocol),
+        servers=dict(seen.servers),
+        model=list(seen.models),
+    )
+
+
+def cassette_of(closed: Closed | Renumbered, header: Header) -> Cassette:
+    """Return a recording with its final placeholders as a cassette."""
+    return Cassette(
+        header=header,
+        exchanges=tuple(closed.exchanges),
+        messages=tuple(closed.messages),
+        noise=tuple(closed.noise),
+        model_via=_model_via(closed.exchanges),
+    )
+
+
+def _model_via(exchanges: Iterable[Exchange]) -> Via | None:
+    ways = Counter[Via | None](each.via for each in exchanges if each.call.half == "model")
+    return ways.most_common(1)[0][0] if ways else None

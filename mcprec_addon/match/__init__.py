@@ -1,0 +1,1 @@
+"""Call -> match key."""

@@ -1,0 +1,187 @@
+"""What is in the match key of a call, and what is not.
+
+In it: server, method, name, arguments, params and input of an MCP call; provider, path without
+version segment and request of a model call. Never in it: request id, `_meta`, session ids,
+headers, era, what the provider's row calls volatile, and ids that the client made up: those
+count by order of first appearance.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+
+from mcprec_addon.exchange import (
+    Call,
+    Exchange,
+    Json,
+    McpCall,
+    ModelAnswer,
+    ModelCall,
+    ModelExchange,
+)
+from mcprec_addon.jsonvalue import Pointer, canonical, parse_pointer, without
+from mcprec_addon.wire.providers import Api, api_of
+
+_ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id"})
+
+
+class Keys:
+    """Builds match keys under the rules of one replay."""
+
+    def __init__(
+        self,
+        *,
+        ignore: Sequence[Pointer] = (),
+        answer_ids: frozenset[str] = frozenset(),
+    ) -> None:
+        """Set the rules.
+
+        Args:
+            ignore: Pointers into the record, such as ``/args/since``, to leave out.
+            answer_ids: Ids that recorded answers minted: they must match themselves.
+        """
+        self._ignore = tuple(ignore)
+        self._answer_ids = answer_ids
+
+    def compared(self, call: Call) -> Call:
+        """Return a call as it is compared: volatile fields gone, made-up ids by appearance."""
+        api = api_of(call.provider, call.path) if isinstance(call, ModelCall) else None
+        if api is None or isinstance(call, McpCall):
+            return call
+        request = without(call.request, _request_pointers(api.volatile))
+        return replace(call, request=_rename_ids(request, api, self._answer_ids))
+
+    def canonical(self, call: Call) -> bytes:
+        """Return the canonical JSON of the key of a call as `compared` gave it."""
+        fields = call.record()
+        if isinstance(call, ModelCall):
+            api = api_of(call.provider, call.path)
+            path = api.key_path(call.path) if api is not None else None
+            fields["path"] = path or call.path
+        return canonical(without(fields, self._ignore))
+
+
+def match_key(call: Call, *, ignore: Sequence[Pointer] = ()) -> str:
+    """Return the key under which the recorded answer to `call` is filed.
+
+    Everything that stays the same from run to run is in the key. The request id and `_meta`
+    never reach a Call, so a retry or a newer agent framework keeps its key.
+
+    Args:
+        call: The call as parsed from the wire.
+        ignore: Pointers into the record, such as ``/args/since``, to leave out. One that this
+            call does not have is skipped.
+
+    Returns:
+        SHA-256 of the canonical JSON of the key's parts: 64 lowercase hex digits.
+
+    Source: MCP 2026-07-28, basic/patterns/mrtr: request state and input responses are each
+    optional, so both are parts of the key.
+    """
+    keys = Keys(ignore=ignore)
+    return digest(keys.canonical(keys.compared(call)))
+
+
+def digest(canonical_key: bytes) -> str:
+    """Return SHA-256 in lowercase hex."""
+    return hashlib.sha256(canonical_key).hexdigest()
+
+
+@cache
+def _request_pointers(pointers: tuple[str, ...]) -> tuple[Pointer, ...]:
+    return tuple(parse_pointer(text)[1:] for text in pointers)
+
+
+@cache
+def _id_pointers(api: Api) -> tuple[Pointer, ...]:
+    return tuple(parse_pointer(text) for text in api.ids)
+
+
+def _rename_ids(request: Json, api: Api, answer_ids: frozenset[str]) -> Json:
+    names: dict[str, str] = {}
+    for found in _ids(request, api):
+        if found not in answer_ids:
+            names.setdefault(found, f"#{len(names) + 1}")
+    if not names:
+        return request
+    for pointer in _id_pointers(api):
+        request = _renamed(request, pointer, names)
+    return request
+
+
+def _ids(request: Json, api: Api) -> Iterator[str]:
+    """Yield ids message by message, so that first appearance is by place in the conversation."""
+    pointers = _id_pointers(api)
+    if not isinstance(request, dict):
+        return
+    conversation = request.get(api.conversation)
+    outside = [pointer for pointer in pointers if pointer[0] != api.conversation]
+    inside = [pointer[2:] for pointer in pointers if pointer[0] == api.conversation]
+    for pointer in outside:
+        yield from _values_at(request, pointer)
+    for message in conversation if isinstance(conversation, list) else []:
+        for pointer in inside:
+            yield from _values_at(message, pointer)
+
+
+def _values_at(value: Json, pointer: Pointer) -> Iterator[str]:
+    if not pointer:
+        if isinstance(value, str):
+            yield value
+        return
+    step, rest = pointer[0], pointer[1:]
+    if isinstance(value, dict) and step in value:
+        yield from _values_at(value[step], rest)
+    elif isinstance(value, list) and step == "*":
+        for member in value:
+            yield from _values_at(member, rest)
+
+
+def _renamed(value: Json, pointer: Pointer, names: dict[str, str]) -> Json:
+    if not pointer:
+        return names.get(value, value) if isinstance(value, str) else value
+    step, rest = pointer[0], pointer[1:]
+    if isinstance(value, dict) and step in value:
+        return {**value, step: _renamed(value[step], rest, names)}
+    if isinstance(value, list) and step == "*":
+        return [_renamed(member, rest, names) for member in value]
+    return value
+
+
+def minted_ids(exchanges: Iterable[Exchange]) -> frozenset[str]:
+    """Return the ids in recorded requests that a recorded answer minted."""
+    models = [exchange for exchange in exchanges if isinstance(exchange, ModelExchange)]
+    sent = {found for exchange in models for found in _request_ids(exchange)}
+    if not sent:
+        return frozenset()
+    return frozenset(
+        found for exchange in models for found in _answer_ids(exchange.answer) if found in sent
+    )
+
+
+def _request_ids(exchange: ModelExchange) -> Iterator[str]:
+    api = api_of(exchange.call.provider, exchange.call.path)
+    if api is not None:
+        yield from _ids(exchange.call.request, api)
+
+
+def _answer_ids(answer: ModelAnswer) -> Iterator[str]:
+    yield from _members_named(answer.value)
+    for event in answer.events:
+        yield from _members_named(event.value)
+
+
+def _members_named(value: Json) -> Iterator[str]:
+    match value:
+        case dict():
+            for key, member in value.items():
+                if key in _ID_MEMBERS and isinstance(member, str):
+                    yield member
+                elif isinstance(member, dict | list):
+                    yield from _members_named(member)
+        case list():
+            for member in value:
+                yield from _members_named(member)
+        case _:
+            return

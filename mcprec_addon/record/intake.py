@@ -1,0 +1,313 @@
+"""HTTP requests and the bytes of their answers -> the recorder, whichever door they came by.
+
+A door shows each request once; where it belongs to a half it gets a tap to pass the answer's
+bytes to. Both are pure: time comes in as milliseconds since the recording began.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from mcprec_addon.exchange import Json, McpAnswer, McpCall, Via
+from mcprec_addon.record.recorder import Pending, Recorder
+from mcprec_addon.wire import mcp, model
+from mcprec_addon.wire.coding import Decoder, decoded
+from mcprec_addon.wire.http import Ending, HttpRequest, first_header
+from mcprec_addon.wire.jsonrpc import (
+    Notification,
+    Request,
+    Response,
+    RpcMessage,
+    read_body,
+)
+from mcprec_addon.wire.mcp_answer import McpAnswerReader
+
+_REFUSALS = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+
+
+class Tap(Protocol):
+    """Takes the answer to one request as it passes."""
+
+    def head(self, status: int, lines: list[tuple[str, str]]) -> None:
+        """Take status and header lines (names in lower case)."""
+
+    def data(self, chunk: bytes, at_ms: int) -> None:
+        """Take bytes of the body as they came, content coding included."""
+
+    def finish(self, ending: Ending, at_ms: int) -> None:
+        """End the exchange; only the first call counts."""
+
+
+class Intake:
+    """Sorts requests into the two halves and what belongs to neither.
+
+    Attributes:
+        others: Requests that belong to neither half, by host.
+        refused_oauth: Labels of servers that asked for OAuth.
+    """
+
+    def __init__(self, recorder: Recorder, urls: Mapping[str, str]) -> None:
+        """Begin.
+
+        Args:
+            recorder: Where calls and answers go.
+            urls: Addresses of declared servers by label.
+        """
+        self._recorder = recorder
+        self._labels = {_bare(url): label for label, url in urls.items()}
+        self._urls = {label: _bare(url) for label, url in urls.items()}
+        self._taps: list[McpTap] = []
+        self.others: Counter[str] = Counter()
+        self.refused_oauth: set[str] = set()
+        for label, url in self._urls.items():
+            recorder.server(label, transport="http", url=url)
+
+    def request(self, request: HttpRequest, at_ms: int) -> Tap | None:
+        """Take a request; return the tap for its answer, or None where it is not recorded."""
+        body = decoded(request.body, request.header("content-encoding")) or b""
+        messages = read_body(body) if request.method == "POST" else None
+        if messages is not None:
+            return self._mcp(request, messages, at_ms)
+        call = model.call_of(request)
+        if call is not None:
+            pending = self._recorder.begin(call, at_ms=at_ms, via=request.via)
+            return ModelTap(self._recorder, pending)
+        label = self._known_label(request)
+        if label is None:
+            self.others[urlsplit(request.url).netloc] += 1
+            return None
+        accepts = request.header("accept") or ""
+        if request.method == "GET" and "text/event-stream" in accepts:
+            return self._listening(request, label, at_ms)
+        if request.method == "POST":
+            self.others[label] += 1
+        return None  # the end of a session, or OAuth beside the endpoint: never in a cassette
+
+    def _known_label(self, request: HttpRequest) -> str | None:
+        return request.label or self._labels.get(_bare(request.url))
+
+    def _label(self, request: HttpRequest) -> str:
+        known = self._known_label(request)
+        if known is not None:
+            return known
+        url = _bare(request.url)
+        label = url.partition("://")[2]
+        self._labels[url] = label
+        self._recorder.server(label, transport="http", url=url)
+        return label
+
+    def _mcp(self, request: HttpRequest, messages: list[RpcMessage], at_ms: int) -> Tap | None:
+        label = self._label(request)
+        asked = [message for message in messages if isinstance(message, Request)]
+        for message in messages:
+            if isinstance(message, Response):
+                self._client_answered(label, message)
+        sent = [message for message in messages if isinstance(message, Notification)]
+        if asked:
+            for note in sent:
+                self._recorder.message(label, "client", _plain(note))
+            return self._calls(request, label, asked, at_ms)
+        return NotificationTap(self._recorder, label, sent, at_ms, request) if sent else None
+
+    def _calls(
+        self, request: HttpRequest, label: str, asked: list[Request], at_ms: int
+    ) -> "McpTap":
+        era = mcp.era_of(asked[0], dict(request.headers))
+        pending = [
+            self._recorder.begin(mcp.call_of(one, label), at_ms=at_ms, via=request.via, era=era)
+            for one in asked
+        ]
+        tap = McpTap(self, self._recorder, label, asked, pending)
+        self._taps.append(tap)
+        return tap
+
+    def _listening(self, request: HttpRequest, label: str, at_ms: int) -> "McpTap":
+        call = McpCall(server=label, method="", http_method="GET")
+        pending = self._recorder.begin(call, at_ms=at_ms, via=request.via, era="classic")
+        tap = McpTap(self, self._recorder, label, [], [pending])
+        self._taps.append(tap)
+        return tap
+
+    def _client_answered(self, label: str, response: Response) -> None:
+        for tap in self._taps:
+            if tap.label == label and tap.reader.client_answered(response.id, response.value):
+                return
+
+    def done(self, tap: "McpTap") -> None:
+        """Let go of a tap that has finished."""
+        if tap in self._taps:
+            self._taps.remove(tap)
+
+
+class ModelTap:
+    """Takes the answer to one model call."""
+
+    def __init__(self, recorder: Recorder, pending: Pending) -> None:
+        if isinstance(pending.call, McpCall):
+            message = "a model tap takes a model call"
+            raise TypeError(message)
+        self._recorder = recorder
+        self._pending = pending
+        self._reader = model.ModelAnswerReader(pending.call)
+        self._decoder = Decoder(None)
+
+    def head(self, status: int, lines: list[tuple[str, str]]) -> None:
+        """Take status and header lines."""
+        self._decoder = Decoder(first_header(lines, "content-encoding"))
+        self._reader.head(status, lines)
+
+    def data(self, chunk: bytes, at_ms: int) -> None:
+        """Take bytes of the body."""
+        self._reader.feed(self._decoder.feed(chunk), at_ms - self._pending.at_ms)
+
+    def finish(self, ending: Ending, at_ms: int) -> None:
+        """End the exchange."""
+        undecoded = bytes(self._decoder.raw) if self._decoder.failed else None
+        answer = self._reader.finish(ending, undecoded=undecoded)
+        self._recorder.finish(self._pending, answer, at_ms=at_ms)
+
+
+class McpTap:
+    """Takes the answer to one or more MCP requests of one POST, or to one GET."""
+
+    def __init__(
+        self,
+        intake: Intake,
+        recorder: Recorder,
+        label: str,
+        asked: list[Request],
+        pending: list[Pending],
+    ) -> None:
+        self.label = label
+        callers = [mcp.caller_of(one) for one in asked] or [mcp.Caller(id=None)]
+        self.reader = McpAnswerReader(callers)
+        self._intake = intake
+        self._recorder = recorder
+        self._asked = asked
+        self._pending = pending
+        self._decoder = Decoder(None)
+        self._refuses = False
+        self._is_open = not asked or asked[0].method == mcp.LISTEN
+
+    def head(self, status: int, lines: list[tuple[str, str]]) -> None:
+        """Take status and header lines."""
+        challenge = first_header(lines, "www-authenticate") or ""
+        if status in _REFUSALS and challenge:
+            self._refuses = True
+            self._intake.refused_oauth.add(self.label)
+        self._refuses |= not self._asked and status != HTTPStatus.OK
+        self._decoder = Decoder(first_header(lines, "content-encoding"))
+        self.reader.head(status, lines)
+        session = first_header(lines, mcp.SESSION_HEADER)
+        if session is not None and self._is_handshake():
+            self.reader.mint_session()
+
+    def _is_handshake(self) -> bool:
+        return bool(self._asked) and self._asked[0].method == "initialize"
+
+    def data(self, chunk: bytes, at_ms: int) -> None:
+        """Take bytes of the body."""
+        since = at_ms - self._pending[0].at_ms
+        events = self.reader.feed(self._decoder.feed(chunk), since)
+        if not self._is_open:
+            return
+        for event in events:
+            self._recorder.message(
+                self.label, "server", event.message, on=self._pending[0], at_ms=since
+            )
+
+    def finish(self, ending: Ending, at_ms: int) -> None:
+        """End the exchanges."""
+        self._intake.done(self)
+        if self._refuses:
+            for pending in self._pending:
+                self._recorder.drop(pending)
+            return
+        answers = self.reader.finish(ending, without_events=self._is_open)
+        for pending, answer in zip(self._pending, answers, strict=True):
+            self._learn(pending, answer)
+            self._recorder.finish(pending, self._settled(answer), at_ms=at_ms)
+
+    def _settled(self, answer: McpAnswer) -> McpAnswer:
+        # A stream that the client listens on has no end of its own: leaving completes it.
+        complete = ("left",) if self._asked else ("left", "cut")
+        if self._is_open and answer.end in complete:
+            return mcp.without_end(answer)
+        return answer
+
+    def _learn(self, pending: Pending, answer: McpAnswer) -> None:
+        call = pending.call
+        request = next((one for one in self._asked if one.method == _method(call)), None)
+        if request is None or answer.kind != "result":
+            return
+        version = mcp.protocol_version(request, answer.value)
+        if version is not None:
+            self._recorder.spoke(version)
+        if request.method in mcp.HANDSHAKES:
+            name, number = mcp.identity(answer.value)
+            self._recorder.handshake(self.label, name=name, version=number)
+
+
+class NotificationTap:
+    """Takes the acknowledgement of notifications: 202 as the protocol says, or what else came."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        label: str,
+        sent: list[Notification],
+        at_ms: int,
+        request: HttpRequest,
+    ) -> None:
+        self._recorder = recorder
+        self._label = label
+        self._sent = sent
+        self._at_ms = at_ms
+        self._via: Via = request.via
+        self._reader = McpAnswerReader([mcp.Caller(id=None)])
+        self._decoder = Decoder(None)
+        self._status = 202
+        self._size = 0
+        self._is_finished = False
+
+    def head(self, status: int, lines: list[tuple[str, str]]) -> None:
+        """Take status and header lines."""
+        self._status = status
+        self._decoder = Decoder(first_header(lines, "content-encoding"))
+        self._reader.head(status, lines)
+
+    def data(self, chunk: bytes, at_ms: int) -> None:
+        """Take bytes of the body."""
+        self._size += len(chunk)
+        self._reader.feed(self._decoder.feed(chunk), at_ms - self._at_ms)
+
+    def finish(self, ending: Ending, at_ms: int) -> None:
+        """End it: a message, or an exchange where the server answered outside the protocol."""
+        if self._is_finished:
+            return
+        self._is_finished = True
+        is_usual = self._status == HTTPStatus.ACCEPTED and not self._size
+        if is_usual or self._status in _REFUSALS or len(self._sent) > 1 or ending != "complete":
+            for note in self._sent:
+                self._recorder.message(self._label, "client", _plain(note))
+            return
+        call = McpCall(server=self._label, method=self._sent[0].method)
+        pending = self._recorder.begin(call, at_ms=self._at_ms, via=self._via, era=None)
+        self._recorder.finish(pending, self._reader.finish(ending)[0], at_ms=at_ms)
+
+
+def _method(call: object) -> str:
+    return call.method if isinstance(call, McpCall) else ""
+
+
+def _plain(note: Notification) -> dict[str, Json]:
+    return {"method": note.method, "params": note.params}
+
+
+def _bare(url: str) -> str:
+    """Return an address without credentials, query, fragment and closing slash."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"

@@ -1,0 +1,93 @@
+"""What a recording came to, and the lines that say so."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from mcprec_addon.errors import McprecError
+from mcprec_addon.exchange import Redaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a recording came to.
+
+    Attributes:
+        path: The cassette; it is in place unless `failure` is set.
+        exchanges: How many exchanges it holds.
+        servers: Labels of the servers it holds exchanges of.
+        models: How many different models it saw.
+        redaction: Placeholders by class and where they came from.
+        ends: How many answers ended otherwise than complete, by how.
+        others: Requests that belong to neither half, by host.
+        untouched: Declared servers that were never contacted.
+        oauth: Servers that asked for OAuth.
+        sockets: WebSocket upgrades of model APIs that were turned down.
+        distrusted: Hosts whose clients did not trust our certificate.
+        failure: Why it is incomplete, or None.
+    """
+
+    path: str
+    exchanges: int = 0
+    servers: tuple[str, ...] = ()
+    models: int = 0
+    redaction: Redaction = field(default_factory=Redaction)
+    ends: Mapping[str, int] = field(default_factory=dict[str, int])
+    others: Mapping[str, int] = field(default_factory=dict[str, int])
+    untouched: tuple[str, ...] = ()
+    oauth: tuple[str, ...] = ()
+    sockets: int = 0
+    distrusted: Mapping[str, int] = field(default_factory=dict[str, int])
+    failure: McprecError | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that was to be recorded is."""
+        return not (self.failure or self.untouched or self.oauth or not self.exchanges)
+
+    def problems(self) -> Iterator[str]:
+        """Yield a line for each reason why the recording is incomplete."""
+        if self.failure is not None:
+            yield str(self.failure)
+        for label in self.oauth:
+            yield f"{label} asks for OAuth: record with --via proxy"
+        for label in self.untouched:
+            yield f"{label} was declared and never contacted"
+        if not self.exchanges:
+            yield "0 exchanges recorded; does the agent use the addresses it was given?"
+
+    def notices(self) -> Iterator[str]:
+        """Yield a line for each thing worth knowing that is no failure."""
+        for host, count in sorted(self.distrusted.items()):
+            yield (
+                f"a client of {host} does not trust our certificate ({_times(count)}); "
+                "set the variable of its own that names a CA file to $SSL_CERT_FILE"
+            )
+        if self.sockets:
+            yield f"WebSocket upgrades of model APIs answered 426: {self.sockets}"
+        for end, count in sorted(self.ends.items()):
+            yield f"{_count(count, 'answer')} ended early: {end}"
+        for pointer in self.redaction.inside:
+            yield f"a known secret stays in a field that must not change: {pointer}"
+
+    def line(self) -> str:
+        """Return the last line of a recording."""
+        text = (
+            f"recorded {_count(self.exchanges, 'exchange')} from "
+            f"{_count(len(self.servers), 'server')} and {_count(self.models, 'model')}"
+        )
+        classes = self.redaction.placeholders
+        if classes:
+            listed = ", ".join(f"{number} {name}" for name, number in classes.items())
+            text += f", {_count(sum(classes.values()), 'secret')} redacted ({listed})"
+        if self.others:
+            hosts = ", ".join(f"{host} {number}" for host, number in sorted(self.others.items()))
+            text += f"; not recorded: {hosts}"
+        return text
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

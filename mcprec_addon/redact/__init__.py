@@ -1,0 +1,1 @@
+"""Values to values without secrets."""

@@ -1,0 +1,223 @@
+"""Live values and the placeholders they stand for, during one replay.
+
+The incoming call is redacted by the recorded rules. A live value that has no placeholder yet
+gets a temporary one, of the same form with a number no recording reaches; a recorded call fits
+where the two are equal up to these names and one live value can stand for each, one to one.
+Bound, a live value is written as the recorded placeholder from then on, and put back into
+answers.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from mcprec_addon.exchange import Answer, Call, Half, Json, Redaction
+from mcprec_addon.jsonvalue import JsonError, dumps, loads
+from mcprec_addon.redact import walk
+from mcprec_addon.redact.placeholders import final, final_pattern, name_of
+from mcprec_addon.redact.redactor import Redactor
+from mcprec_addon.redact.rules import Rules
+from mcprec_addon.redact.spellings import base64_cores, runs_around
+
+_TEMPORARY = 1_000_000  # above any number a recording reaches
+
+# Members whose text is JSON or a piece of it: what is put back there is escaped.
+_JSON_MEMBERS = frozenset({"arguments", "partial_json"})
+
+
+class Bindings:
+    """The bindings of one replay run."""
+
+    def __init__(self, redaction: Redaction, rules: Rules) -> None:
+        """Set what the header says.
+
+        Args:
+            redaction: Placeholders of the cassette.
+            rules: The rules it was recorded under.
+        """
+        self._counts = dict(redaction.placeholders)
+        self._pattern = final_pattern(self._counts)
+        self._bytes = (
+            re.compile(self._pattern.pattern.encode()) if self._pattern is not None else None
+        )
+        self._temporary: dict[str, str] = {}
+        self._bound: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._redactor = Redactor(rules, nonce="", mint=self._mint, recorded=self._counts)
+
+    def _mint(self, cls: str, number: int) -> str:
+        return final(cls, _TEMPORARY + number)
+
+    def known(self, values: Mapping[str, str]) -> None:
+        """Say which live value stands for a placeholder from the start.
+
+        Args:
+            values: Name of the placeholder, such as ``api-key-1``, to the value; names that this
+                cassette does not have are skipped.
+        """
+        for name, value in values.items():
+            if self._is_recorded(name):
+                self._redactor.learn(value, cls=_class_of(name))
+                self.bind({name: value})
+
+    def shape(self, canonical: bytes) -> tuple[bytes, tuple[str, ...]]:
+        """Return the canonical JSON of a call with every placeholder replaced by its class.
+
+        Args:
+            canonical: Canonical JSON of a recorded call, or of one that `live` returned.
+
+        Returns:
+            The bytes, and the names of the placeholders in order.
+        """
+        if self._bytes is None:
+            return canonical, ()
+        names: list[str] = []
+
+        def classed(match: re.Match[bytes]) -> bytes:
+            names.append(match[1].decode())
+            return _class_of(names[-1]).encode()
+
+        return self._bytes.sub(classed, canonical), tuple(names)
+
+    def live(self, call: Call) -> tuple[Call, dict[str, str]]:
+        """Return an incoming call as a recording under the same rules would have it.
+
+        Returns:
+            The call, bound values as their recorded placeholders, others as temporary ones; and
+            the live value of each temporary name of this run.
+        """
+        clean = self._redactor.call(call)
+        self._temporary = {
+            _name(placeholder): secret
+            for placeholder, secret in self._redactor.table.secrets().items()
+            if not self._is_recorded(_name(placeholder))
+        } | self._temporary
+        return clean, dict(self._temporary)
+
+    def unify(self, recorded: Sequence[str], live: Sequence[str]) -> dict[str, str] | None:
+        """Return the bindings under which a recorded call is the live one, or None.
+
+        Args:
+            recorded: Names in the recorded call, from `shape`.
+            live: Names in the live call, from `shape`; a recorded name stands for itself.
+
+        Returns:
+            New bindings, name to live value; empty where none is needed.
+        """
+        if len(recorded) != len(live):
+            return None
+        new: dict[str, str] = {}
+        names = dict(self._names)
+        for name, other in zip(recorded, live, strict=True):
+            if name == other:
+                continue
+            value = self._temporary.get(other)
+            if value is None or not self._is_recorded(name):
+                return None
+            if self._bound.get(name, value) != value or new.setdefault(name, value) != value:
+                return None
+            if names.setdefault(value, name) != name:
+                return None
+        return {name: value for name, value in new.items() if name not in self._bound}
+
+    def consistent(self, recorded: Sequence[str], live: Sequence[str]) -> bool:
+        """Whether a recorded call can be the live one under the bindings so far."""
+        return self.unify(recorded, live) is not None
+
+    def bind(self, new: Mapping[str, str]) -> None:
+        """Let live values stand for placeholders, for the rest of the run."""
+        for name, value in new.items():
+            self._bound[name] = value
+            self._names[value] = name
+            placeholder = final(_class_of(name), int(name.rpartition("-")[2]))
+            self._redactor.table.settle(value, placeholder)
+
+    def restore(self, answer: Answer) -> Answer:
+        """Return an answer with the live values put back; unbound placeholders stay."""
+        if not self._bound or self._pattern is None:
+            return answer
+        return walk.answer(answer, _Restoring(self._bound, self._pattern))
+
+    def _is_recorded(self, name: str) -> bool:
+        cls, _, number = name.rpartition("-")
+        return number.isdigit() and 0 < int(number) <= self._counts.get(cls, 0)
+
+
+def _class_of(name: str) -> str:
+    return name.rpartition("-")[0]
+
+
+def _name(placeholder: str) -> str:
+    return placeholder.partition("@")[0]
+
+
+class _Restoring(walk.Change):
+    """Puts live values back, each in the spelling of the placeholder it replaces."""
+
+    def __init__(self, bound: Mapping[str, str], pattern: re.Pattern[str]) -> None:
+        self._bound = bound
+        address = r"(?:(@|%40)mcprec\.example)?"
+        self._pattern = re.compile(f"{pattern.pattern}{address}")
+        self._cores = {
+            core: name_of(cls, int(number))
+            for cls, _, number in (name.rpartition("-") for name in bound)
+            for core in base64_cores(name_of(cls, int(number)))
+        }
+
+    def text(self, text: str) -> str:
+        return self._restored(text, is_json=_is_json(text))
+
+    def json(self, value: Json, root: walk.Root, half: Half) -> Json:
+        del root, half
+        return self._value(value, is_json=False)
+
+    def _value(self, value: Json, *, is_json: bool) -> Json:
+        match value:
+            case str():
+                return self._restored(value, is_json=is_json or _is_json(value))
+            case dict():
+                kind = value.get("type")
+                deltas = isinstance(kind, str) and kind.endswith("arguments.delta")
+                return {
+                    self.text(key): self._value(
+                        member, is_json=key in _JSON_MEMBERS or (deltas and key == "delta")
+                    )
+                    for key, member in value.items()
+                }
+            case list():
+                return [self._value(member, is_json=False) for member in value]
+            case _:
+                return walk.mapped(value, self.text)
+
+    def _restored(self, text: str, *, is_json: bool) -> str:
+        text = self._plain(text, is_json=is_json)
+        for core, name in self._cores.items():
+            at = text.find(core)
+            if at < 0:
+                continue
+            runs = runs_around(text, at, at + len(core))
+            run = next((run for run in runs if name in run.text), None)
+            if run is not None:
+                code = run.encoded(self._plain(run.text, is_json=False))
+                text = text[: run.start] + code + text[run.end :]
+        return text
+
+    def _plain(self, text: str, *, is_json: bool) -> str:
+        def live(match: re.Match[str]) -> str:
+            value = self._bound.get(match[1])
+            if value is None:
+                return match[0]
+            if match[3] == "%40":
+                return quote(value, safe="")
+            return dumps(value).decode()[1:-1] if is_json else value
+
+        return self._pattern.sub(live, text) if "-" in text else text
+
+
+def _is_json(text: str) -> bool:
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        return isinstance(loads(text), dict | list)
+    except JsonError:
+        return False

@@ -1,0 +1,241 @@
+"""Placeholders: how they are written, and how they get their final numbers.
+
+While recording they are private to the run, so that nothing in the traffic looks like one:
+``mcprec-0a1b2c3d-email-4-x@mcprec.example``. A finished cassette holds ``email-1@mcprec.example``
+and ``github-token-2``, numbered per class by first appearance.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mcprec_addon.exchange import Exchange, Message, Noise
+from mcprec_addon.redact import walk
+from mcprec_addon.redact.spellings import base64_cores, quoted, runs_around
+
+_DOMAIN = "mcprec.example"
+_EMAIL = "email"
+_PRIVATE = re.compile(
+    r"mcprec-([0-9a-f]{8})-([a-z][a-z0-9-]*?)-([0-9]+)-x(?:(@|%40)mcprec\.example)?"
+)
+_PRIVATE_MARK = "mcprec-"
+_PRIVATE_CORES = base64_cores(_PRIVATE_MARK)
+
+type Mint = Callable[[str, int], str]
+"""Builds a placeholder from its class and number."""
+
+
+def name_of(cls: str, number: int) -> str:
+    """Return the name of a placeholder, such as ``email-1``."""
+    return f"{cls}-{number}"
+
+
+def final(cls: str, number: int) -> str:
+    """Return a placeholder as it stands in a finished cassette; an e-mail stays an e-mail."""
+    return with_domain(name_of(cls, number)) if cls == _EMAIL else name_of(cls, number)
+
+
+def with_domain(name: str) -> str:
+    """Return the name of an e-mail placeholder as an address."""
+    return f"{name}@{_DOMAIN}"
+
+
+def private(nonce: str, cls: str, number: int) -> str:
+    """Return a placeholder as it stands in a journal."""
+    mark = f"{_PRIVATE_MARK}{nonce}-{cls}-{number}-x"
+    return with_domain(mark) if cls == _EMAIL else mark
+
+
+def final_pattern(classes: Iterable[str]) -> re.Pattern[str] | None:
+    """Return what finds final placeholders: name, and for an e-mail the spelling of its ``@``.
+
+    Digits are taken to their end, so ``email-1`` is never found in ``email-12``. The placeholder
+    may stand right behind a letter: behind an escape, in canonical JSON.
+    """
+    others = sorted((cls for cls in classes if cls != _EMAIL), key=len, reverse=True)
+    parts = [rf"(?:{'|'.join(map(re.escape, others))})-[0-9]+"] if others else []
+    if _EMAIL in classes:
+        parts.insert(0, rf"email-[0-9]+(?=(@|%40){re.escape(_DOMAIN)})")
+    else:
+        parts.insert(0, "(?!)()")
+    return re.compile(f"({'|'.join(parts)})") if others or _EMAIL in classes else None
+
+
+def covering(nonce: str, recorded: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds the placeholders of a run, and those of a finished cassette's classes.
+
+    A finished one must stand by itself: in ``my-api-key-1`` it may be part of a real secret.
+    """
+    parts: list[str] = []
+    if nonce:
+        address = rf"(?:(?:@|%40){re.escape(_DOMAIN)})?"
+        parts.append(rf"{_PRIVATE_MARK}{nonce}-[a-z0-9-]+?-[0-9]+-x{address}")
+    classes = sorted(set(recorded) - {_EMAIL}, key=len, reverse=True)
+    if _EMAIL in recorded:
+        parts.append(rf"(?<![A-Za-z0-9_-])email-[0-9]+(?:@|%40){re.escape(_DOMAIN)}")
+    if classes:
+        others = "|".join(map(re.escape, classes))
+        parts.append(rf"(?<![A-Za-z0-9_-])(?:{others})-[0-9]+(?![A-Za-z0-9_-])")
+    return re.compile("|".join(parts) or "(?!)")
+
+
+class Table:
+    """Each distinct secret and its placeholder; lives as long as a recording or a replay."""
+
+    def __init__(self, mint: Mint) -> None:
+        self._mint = mint
+        self._placeholders: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+
+    def placeholder(self, secret: str, cls: str) -> str:
+        """Return the placeholder of a secret, a new one where it has none yet."""
+        held = self._placeholders.get(secret)
+        if held is not None:
+            return held
+        number = self._counts.get(cls, 0) + 1
+        self._counts[cls] = number
+        return self._placeholders.setdefault(secret, self._mint(cls, number))
+
+    def settle(self, secret: str, placeholder: str) -> None:
+        """Say which placeholder a secret has from now on."""
+        self._placeholders[secret] = placeholder
+
+    def secrets(self) -> dict[str, str]:
+        """Return each placeholder's secret."""
+        return {placeholder: secret for secret, placeholder in self._placeholders.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renumbered:
+    """A recording with final placeholders.
+
+    Attributes:
+        counts: Highest number of each class: how many there are, look-alikes passed over.
+        names: Private placeholder to final name.
+    """
+
+    exchanges: tuple[Exchange, ...]
+    messages: tuple[Message, ...]
+    noise: tuple[Noise, ...]
+    counts: dict[str, int]
+    names: dict[str, str]
+
+
+def renumber(
+    exchanges: Sequence[Exchange], messages: Sequence[Message], noise: Sequence[Noise]
+) -> Renumbered:
+    """Return a recording with its private placeholders numbered per class by first appearance.
+
+    Exchanges of both halves count in the order of their seq, the call before its answer; what
+    stands beside them behind the exchange it came after. Needs no table: a private placeholder
+    carries its class, so a journal that outlived its run can be renumbered too.
+    """
+    order = _by_appearance(exchanges, messages, noise)
+    collector = _Collector()
+    for unit in order:
+        _changed(unit, collector)
+    numbering = _Numbering(collector.lookalikes(), collector.found)
+    return Renumbered(
+        exchanges=tuple(walk.exchange(each, numbering) for each in exchanges),
+        messages=tuple(walk.message(each, numbering) for each in messages),
+        noise=tuple(walk.noise(each, numbering) for each in noise),
+        counts=numbering.counts,
+        names=numbering.names,
+    )
+
+
+def _by_appearance(
+    exchanges: Sequence[Exchange], messages: Sequence[Message], noise: Sequence[Noise]
+) -> list[Exchange | Message | Noise]:
+    units: list[tuple[int, int, Exchange | Message | Noise]] = []
+    units += [(exchange.seq, 0, exchange) for exchange in exchanges]
+    units += [(message.on or message.after, 1, message) for message in messages]
+    units += [(line.after, 2, line) for line in noise]
+    return [unit for _, _, unit in sorted(units, key=lambda unit: unit[:2])]
+
+
+def _changed(unit: Exchange | Message | Noise, change: walk.Change) -> None:
+    match unit:
+        case Message():
+            walk.message(unit, change)
+        case Noise():
+            walk.noise(unit, change)
+        case _:
+            walk.exchange(unit, change)
+
+
+def _recoded(text: str, change: Callable[[str], str]) -> str:
+    """Change the private placeholders of a text, also those inside its base64."""
+    if not any(core in text for core in _PRIVATE_CORES):
+        return text
+    for core in _PRIVATE_CORES:
+        at = text.find(core)
+        while at >= 0:
+            end = at + len(core)
+            run = next((r for r in runs_around(text, at, end) if _PRIVATE_MARK in r.text), None)
+            if run is not None:
+                code = run.encoded(change(run.text))
+                text = text[: run.start] + code + text[run.end :]
+                end = run.start + len(code)
+            at = text.find(core, end)
+    return text
+
+
+class _Collector(walk.Change):
+    """Sees every text once and changes none."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+        self._texts: list[str] = []
+
+    def text(self, text: str) -> str:
+        self._see(text)
+        _recoded(text, self._see)
+        if "-" in text:
+            self._texts.append(text)
+        return text
+
+    def _see(self, text: str) -> str:
+        if _PRIVATE_MARK in text:
+            for match in _PRIVATE.finditer(text):
+                self.found.setdefault(_plain(match), match[2])
+        return text
+
+    def lookalikes(self) -> frozenset[str]:
+        """Return what looks like a final placeholder in the traffic already."""
+        pattern = final_pattern(set(self.found.values()))
+        if pattern is None:
+            return frozenset()
+        return frozenset(
+            match[1] for text in self._texts for match in pattern.finditer(_PRIVATE.sub(" ", text))
+        )
+
+
+def _plain(match: re.Match[str]) -> str:
+    return private(match[1], match[2], int(match[3]))
+
+
+class _Numbering(walk.Change):
+    """Writes the final placeholder for each private one."""
+
+    def __init__(self, lookalikes: frozenset[str], found: Mapping[str, str]) -> None:
+        self.counts: dict[str, int] = {}
+        self.names: dict[str, str] = {}
+        self._finals: dict[str, str] = {}
+        for placeholder, cls in found.items():
+            number = self.counts.get(cls, 0) + 1
+            while name_of(cls, number) in lookalikes:
+                number += 1
+            self.counts[cls] = number
+            self.names[placeholder] = name_of(cls, number)
+            self._finals[placeholder] = final(cls, number)
+
+    def text(self, text: str) -> str:
+        return _recoded(self._numbered(text), self._numbered)
+
+    def _numbered(self, text: str) -> str:
+        return _PRIVATE.sub(self._final, text) if _PRIVATE_MARK in text else text
+
+    def _final(self, match: re.Match[str]) -> str:
+        placeholder = self._finals[_plain(match)]
+        return quoted(placeholder) if match[4] == "%40" else placeholder

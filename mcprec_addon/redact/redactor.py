@@ -1,0 +1,244 @@
+"""Takes secrets out of what is recorded: placeholders while it runs, final ones at its close.
+
+A secret is found by shape, by the place it stands in, or because it is a known value; each
+distinct one has one placeholder throughout both halves. The table dies with the recording.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from mcprec_addon.exchange import (
+    Call,
+    Exchange,
+    Half,
+    Json,
+    Message,
+    Noise,
+    Redaction,
+    StreamEvent,
+)
+from mcprec_addon.jsonvalue import JsonError, loads
+from mcprec_addon.redact import walk
+from mcprec_addon.redact.fields import DATA, MCP, MODEL, Fields, Scope
+from mcprec_addon.redact.finder import Finder, applied
+from mcprec_addon.redact.placeholders import (
+    Mint,
+    Table,
+    covering,
+    private,
+    renumber,
+)
+from mcprec_addon.redact.rules import (
+    KNOWN_CLASS,
+    Rules,
+    basic_parts,
+    cookie_values,
+    header_class,
+    key_class,
+    without_scheme,
+)
+from mcprec_addon.redact.streams import redact_deltas
+
+_MOST_SEEN = 10_000  # header lines remembered, so that a repeated one costs nothing
+_NO_COUNTS: Final[Mapping[str, int]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """A recording with final placeholders, and what its header says of them."""
+
+    exchanges: tuple[Exchange, ...]
+    messages: tuple[Message, ...]
+    noise: tuple[Noise, ...]
+    redaction: Redaction
+
+
+class Redactor(walk.Change):
+    """Redacts one recording, or the calls of one replay."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        nonce: str,
+        mint: Mint | None = None,
+        recorded: Mapping[str, int] = _NO_COUNTS,
+    ) -> None:
+        """Set the rules.
+
+        Args:
+            rules: What counts as a secret.
+            nonce: 8 hex digits that make this run's placeholders unlike anything in the traffic.
+            mint: Builds placeholders; by default those private to the run.
+            recorded: Placeholders by class of a finished cassette; they are no secrets.
+        """
+        self._rules = rules
+        self.table = Table(mint or (lambda cls, number: private(nonce, cls, number)))
+        self._finder = Finder(rules, self._placeholder, covered=covering(nonce, recorded))
+        self._fields = Fields(self._finder)
+        self._sources: dict[str, list[str]] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    def _placeholder(self, secret: str, cls: str) -> str:
+        return self.table.placeholder(secret, cls)
+
+    def learn(self, secret: str, *, source: str | None = None, cls: str = KNOWN_CLASS) -> None:
+        """Search for a value everywhere from now on, and at close in everything before.
+
+        Args:
+            secret: The value; short and plain ones are ignored. Of ``Bearer …`` the token counts.
+            source: Name of what holds it, such as ``env:TOKEN``.
+            cls: Its class where it has no shape.
+        """
+        bare = without_scheme(secret)
+        parts = [bare] + [part for part in basic_parts(bare) if part != bare]
+        for part in parts:
+            self._finder.learn(part, cls)
+            held = self._sources.setdefault(part, [])
+            if source is not None and source not in held:
+                held.append(source)
+
+    def learn_headers(self, headers: Iterable[tuple[str, str]]) -> None:
+        """Learn the values of credential headers, without the name of their scheme."""
+        for line in headers:
+            name, value = line
+            cls = header_class(name)
+            if cls is None or line in self._seen:
+                continue
+            if len(self._seen) >= _MOST_SEEN:
+                self._seen.clear()
+            self._seen.add(line)
+            for secret in cookie_values(value) if cls == "cookie" else [value]:
+                self.learn(secret, source=f"header:{name.lower()}", cls=cls)
+
+    def exchange(self, exchange: Exchange) -> Exchange:
+        """Return an exchange of the same shape without its secrets."""
+        return walk.exchange(exchange, self)
+
+    def message(self, message: Message) -> Message:
+        """Return a message without its secrets."""
+        return walk.message(message, self)
+
+    def noise(self, noise: Noise) -> Noise:
+        """Return a line of noise without its secrets."""
+        return walk.noise(noise, self)
+
+    def call(self, call: Call) -> Call:
+        """Return a call without its secrets."""
+        return walk.call(call, self)
+
+    def value(self, value: Json) -> Json:
+        """Return a value without its secrets; nothing in it is exempt."""
+        return self._fields.redacted(value, DATA, "value")
+
+    def text(self, text: str) -> str:
+        """Return a text without its secrets."""
+        return self._finder.text(text)
+
+    def url(self, url: str) -> str:
+        """Return a URL less its user, password and credential parameters, other secrets hidden."""
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+        kept = [(name, value) for name, value in pairs if not _is_credential(name)]
+        query = parts.query if len(kept) == len(pairs) else urlencode(kept)
+        return self.text(urlunsplit(parts._replace(netloc=host, query=query)))
+
+    def json(self, value: Json, root: walk.Root, half: Half) -> Json:
+        """Return a value of an exchange without its secrets."""
+        return self._fields.redacted(value, _scope(root, half), root)
+
+    def header(self, name: str, value: str) -> str:
+        """Return a header's value without its secrets."""
+        cls = header_class(name)
+        if cls is None:
+            return self.text(value)
+        if cls != "cookie":
+            return applied(value, self._finder.placed(cls, value))
+        for secret in cookie_values(value):
+            edits = self._finder.placed(cls, secret)
+            value = value.replace(secret, applied(secret, edits))
+        return self.text(value)
+
+    def state(self, state: Json) -> Json:
+        """Return a request state to the character; note a known value inside."""
+        self._fields.exempt(state, ["input", "state"])
+        return state
+
+    def events(self, events: tuple[StreamEvent, ...], provider: str) -> tuple[StreamEvent, ...]:
+        """Return the events of a stream without their secrets, also those split over several."""
+        joined, places = redact_deltas(events, provider, self._finder)
+        return tuple(
+            self._event(event, old, place)
+            for event, old, place in zip(joined, events, places, strict=True)
+        )
+
+    def _event(self, event: StreamEvent, old: StreamEvent, place: set[str]) -> StreamEvent:
+        value = self._fields.redacted(event.value, MODEL, "events", untouched=place)
+        if value is old.value:
+            return old
+        return replace(event, value=value)
+
+    def close(
+        self,
+        exchanges: Sequence[Exchange],
+        messages: Sequence[Message] = (),
+        noise: Sequence[Noise] = (),
+    ) -> Closed:
+        """Return the whole recording with final placeholders.
+
+        Everything is redacted once more first, so that a secret recognised late is gone from
+        what came before.
+        """
+        self._fields.inside.clear()
+        done = renumber(
+            [self.exchange(each) for each in exchanges],
+            [self.message(each) for each in messages],
+            [self.noise(each) for each in noise],
+        )
+        secrets = self.table.secrets()
+        sources = {
+            name: sorted(self._sources[secret])
+            for placeholder, name in done.names.items()
+            if (secret := secrets.get(placeholder)) in self._sources and self._sources[secret]
+        }
+        redaction = Redaction(
+            builtin=self._rules.version,
+            placeholders=done.counts,
+            sources=sources,
+            inside=list(self._fields.inside),
+        )
+        return Closed(
+            exchanges=done.exchanges,
+            messages=done.messages,
+            noise=done.noise,
+            redaction=redaction,
+        )
+
+    def leaks(self, line: str) -> tuple[str, ...]:
+        """Return where known values stand in a finished line, in any spelling.
+
+        Args:
+            line: A record of a cassette. Members that are never touched do not count.
+
+        Returns:
+            Pointers into the record; empty where the line may be written.
+        """
+        try:
+            record = loads(line)
+        except JsonError:
+            return ("",) if self._finder.knows(line) else ()
+        is_model = isinstance(record, dict) and record.get("kind") in ("model", "part")
+        return tuple(self._fields.leaks(record, MODEL if is_model else MCP))
+
+
+def _scope(root: walk.Root, half: Half) -> Scope:
+    if half == "model":
+        return MODEL
+    return DATA if root == "args" else MCP
+
+
+def _is_credential(name: str) -> bool:
+    return key_class(name) is not None or name.lower() in ("key", "sig", "signature", "code")

@@ -1,0 +1,193 @@
+"""Streams of a model API: the text of each channel joined, redacted whole, put back in pieces.
+
+A channel is what a client joins: deltas at one pointer with the same choice, tool call, item or
+block. The table is data; a provider it does not name has its deltas redacted one by one.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from mcprec_addon.exchange import Json, StreamEvent
+from mcprec_addon.jsonvalue import Pointer, parse_pointer, pointer_text
+from mcprec_addon.redact.finder import Edit, Finder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """Where the deltas of one kind stand in an event.
+
+    Attributes:
+        delta: Pointer to the delta; ``*`` steps through a list, whose elements are told apart
+            by their ``index``.
+        by: Members of the event that tell channels apart.
+        suffix: What the event's ``type`` ends with; any where empty.
+    """
+
+    delta: Pointer
+    by: tuple[str, ...] = ()
+    suffix: str = ""
+
+
+def _chat(delta: str) -> Channel:
+    return Channel(delta=parse_pointer(f"/choices/*{delta}"))
+
+
+def _item(suffix: str) -> Channel:
+    return Channel(delta=("delta",), by=_ITEM, suffix=suffix)
+
+
+_ITEM_EVENTS = (
+    "function_call_arguments.delta",
+    "mcp_call_arguments.delta",
+    "output_text.delta",
+    "refusal.delta",
+    "reasoning_text.delta",
+    "reasoning_summary_text.delta",
+    "custom_tool_call_input.delta",
+    "code_interpreter_call_code.delta",
+    "audio.transcript.delta",
+)
+_ITEM = ("type", "item_id", "output_index", "content_index", "summary_index")
+_BLOCK = ("index",)
+
+CHANNELS: Mapping[str, tuple[Channel, ...]] = {
+    "openai": (
+        _chat("/delta/content"),
+        _chat("/delta/refusal"),
+        _chat("/delta/reasoning_content"),
+        _chat("/delta/reasoning"),
+        _chat("/delta/audio/transcript"),
+        _chat("/delta/function_call/arguments"),
+        _chat("/delta/tool_calls/*/function/arguments"),
+        _chat("/delta/tool_calls/*/custom/input"),
+        _chat("/text"),
+        *(_item(suffix) for suffix in _ITEM_EVENTS),
+    ),
+    "anthropic": (
+        Channel(delta=("delta", "text"), by=_BLOCK),
+        Channel(delta=("delta", "thinking"), by=_BLOCK),
+        Channel(delta=("delta", "partial_json"), by=_BLOCK),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One delta of a stream.
+
+    Attributes:
+        channel: What tells its channel from all others.
+        event: Position of its event in the stream.
+        at: Where it stands in the event's value.
+        text: The delta.
+    """
+
+    channel: tuple[str, ...]
+    event: int
+    at: Pointer
+    text: str
+
+
+def deltas(value: Json, provider: str, event: int = 0) -> list[Delta]:
+    """Return the deltas of an event, each once."""
+    found: dict[Pointer, Delta] = {}
+    if not isinstance(value, dict):
+        return []
+    kind = value.get("type")
+    for channel in CHANNELS.get(provider, ()):
+        if not channel.suffix or (isinstance(kind, str) and kind.endswith(channel.suffix)):
+            told = tuple(str(value.get(name)) for name in channel.by)
+            for at, key, text in _at(value, channel.delta):
+                name = (pointer_text(channel.delta), *told, *key)
+                found.setdefault(at, Delta(name, event, at, text))
+    return list(found.values())
+
+
+def _at(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, tuple[str, ...], str]]:
+    """Yield where a pointer leads, the indexes passed on the way, and the string there."""
+    if not pointer:
+        if isinstance(value, str):
+            yield (), (), value
+        return
+    step, rest = pointer[0], pointer[1:]
+    match value:
+        case dict() if step in value:
+            for at, key, text in _at(value[step], rest):
+                yield (step, *at), key, text
+        case list() if step == "*":
+            for position, member in enumerate(value):
+                index = member.get("index", position) if isinstance(member, dict) else position
+                for at, key, text in _at(member, rest):
+                    yield (str(position), *at), (str(index), *key), text
+        case _:
+            return
+
+
+def redact_deltas(
+    events: tuple[StreamEvent, ...], provider: str, finder: Finder
+) -> tuple[tuple[StreamEvent, ...], list[set[str]]]:
+    """Return events with the text of their channels redacted, and where that text stands.
+
+    Returns:
+        The events, those without a secret as they were, and for each the pointers of its deltas.
+    """
+    channels: dict[tuple[str, ...], list[Delta]] = {}
+    places: list[set[str]] = []
+    for position, event in enumerate(events):
+        found = deltas(event.value, provider, position) if event.kind == "json" else []
+        places.append({pointer_text(delta.at) for delta in found})
+        for delta in found:
+            channels.setdefault(delta.channel, []).append(delta)
+    changed = list(events)
+    for members in channels.values():
+        edits = finder.edits("".join(delta.text for delta in members))
+        if edits:
+            pieces = spread([delta.text for delta in members], edits)
+            for delta, piece in zip(members, pieces, strict=True):
+                old = changed[delta.event]
+                changed[delta.event] = replace(old, value=_put(old.value, delta.at, piece))
+    return tuple(changed), places
+
+
+def _put(value: Json, at: Pointer, text: str) -> Json:
+    if not at:
+        return text
+    step, rest = at[0], at[1:]
+    match value:
+        case dict():
+            return {**value, step: _put(value[step], rest, text)}
+        case list():
+            index = int(step)
+            return [*value[:index], _put(value[index], rest, text), *value[index + 1 :]]
+        case _:
+            return value
+
+
+def spread(pieces: list[str], edits: Iterable[Edit]) -> list[str]:
+    """Return pieces of a text with edits of the whole made.
+
+    What takes a secret's place goes whole into the piece where the secret begins; the rest of
+    the secret is cut from the others. Their number and order stay.
+    """
+    ends = list(accumulate(map(len, pieces)))
+    whole = "".join(pieces)
+    changed = [""] * len(pieces)
+    at = 0
+    for edit in edits:
+        _copy(whole, changed, ends, (at, edit.start))
+        changed[bisect_right(ends, edit.start)] += edit.text
+        at = edit.end
+    _copy(whole, changed, ends, (at, len(whole)))
+    return changed
+
+
+def _copy(whole: str, changed: list[str], ends: list[int], span: tuple[int, int]) -> None:
+    at, last = span
+    piece = bisect_right(ends, at)
+    while at < last:
+        end = min(last, ends[piece])
+        changed[piece] += whole[at:end]
+        at = end
+        piece += 1

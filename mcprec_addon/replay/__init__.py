@@ -1,0 +1,1 @@
+"""Call -> recorded answer or miss."""

@@ -1,0 +1,349 @@
+"""A call without a recorded answer: the nearest recorded call, what differs, the likely cause.
+
+A miss is described, never answered: nothing here hands out the nearest call's answer.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Literal
+
+from mcprec_addon.exchange import Call, Era, Exchange, Json, McpCall, McpExchange, Via
+from mcprec_addon.jsonvalue import (
+    Difference,
+    Pointer,
+    canonical,
+    one_line,
+    pointer_text,
+    shown,
+    visible,
+)
+from mcprec_addon.replay.conversation import conversation_member, is_tool_result, messages
+from mcprec_addon.replay.nearest import (
+    asked_part,
+    find_nearest,
+    place,
+)
+from mcprec_addon.replay.span import difference_lines, offer, volatile
+
+Cause = Literal[
+    "never recorded", "differs", "used up", "diverged", "other way in", "other era", "other server"
+]
+
+RECORD_COMMAND = "mcprec record --out FILE --force -- CMD"
+
+_SHOWN = 6  # differences shown in full; the rest is counted
+_NAMED = 3  # pointers named in the one line that a client gets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """A call that found no recorded answer.
+
+    Attributes:
+        call: What was asked, redacted.
+        cause: Why there is no answer, as far as it can be told.
+        nearest: The nearest recorded exchange, or None where none is of its place.
+        differences: Where the nearest call differs, from recorded to asked; pointers are rooted
+            at the record, such as ``("args", "query")``.
+        recorded_times: How many answers were recorded for this very call.
+        asked_times: How often it was asked, this time included; 0 where that is not known.
+        message_index: Place in the conversation at which it diverged, as in the pointer.
+        nearest_name: Recorded name nearest to one that was never called.
+        other_server: Label of the server for which this call was recorded.
+        via: The way this call came in, where it is known.
+    """
+
+    call: Call
+    cause: Cause
+    nearest: Exchange | None = None
+    differences: tuple[Difference, ...] = ()
+    recorded_times: int = 0
+    asked_times: int = 0
+    message_index: int | None = None
+    nearest_name: str | None = None
+    other_server: str | None = None
+    via: Via | None = None
+
+    @property
+    def title(self) -> str:
+        """The call in a few words."""
+        return call_title(self.call)
+
+    def message(self) -> str:
+        """Return the miss in one line, for the error that the client gets."""
+        line = f"mcprec: no recorded answer for {self.title}"
+        if self.nearest is not None and self.differences:
+            pointers = [pointer_text(each.pointer) for each in self.differences]
+            more = f" and {len(pointers) - _NAMED} more" if len(pointers) > _NAMED else ""
+            named = ", ".join(map(visible, pointers[:_NAMED]))
+            line += f"; nearest is recorded #{self.nearest.seq}, which differs at {named}{more}"
+        return "; ".join(filter(None, [line, _REASONS[self.cause](self)]))
+
+    def text(self, *, record_command: str = RECORD_COMMAND) -> str:
+        """Return the miss in full, several lines without a newline at the end.
+
+        Args:
+            record_command: The command that would record the cassette anew.
+        """
+        lines = [f"MISS {self.title}", f"  asked:   {_summary(self.call)}"]
+        if self.nearest is not None:
+            lines.append(f"  nearest: recorded #{self.nearest.seq}, {_summary(self.nearest.call)}")
+        lines += _difference_block(self._first_differences())
+        left = len(self.differences) - len(self._first_differences())
+        lines += [f"           and {left} more differences"] if left else []
+        lines += [f"  {line}" for line in self._meta_lines()]
+        reason = _REASONS[self.cause](self)
+        lines += [f"  {reason}"] if reason else []
+        lines += [f"  {line}" for line in self._remedies(record_command)]
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Json]:
+        """Return the miss for a report; values are JSON as text, cut at 200 characters."""
+        return {
+            "title": self.title,
+            "half": self.call.half,
+            "cause": self.cause,
+            "message": self.message(),
+            "asked": _summary(self.call),
+            "nearest": self.nearest.seq if self.nearest is not None else None,
+            "differences": [
+                {
+                    "pointer": pointer_text(each.pointer),
+                    "kind": each.kind,
+                    "shown": list[Json](difference_lines(each)),
+                    "volatile": volatile(each),
+                }
+                for each in self.differences[: _SHOWN * _SHOWN]
+            ],
+            "differing": len(self.differences),
+            "recorded_times": self.recorded_times,
+            "asked_times": self.asked_times,
+            "message_index": self.message_index,
+            "nearest_name": self.nearest_name,
+            "other_server": self.other_server,
+        }
+
+    def _first_differences(self) -> Sequence[Difference]:
+        """Return what is worth showing: of a diverged conversation only where it began."""
+        if self.cause != "diverged":
+            return self.differences[:_SHOWN]
+        start = self.differences[0].pointer[:3]
+        return [each for each in self.differences if each.pointer[:3] == start][:_SHOWN]
+
+    def _meta_lines(self) -> Iterator[str]:
+        nearest = self.nearest.call if self.nearest is not None else None
+        if not isinstance(self.call, McpCall) or not isinstance(nearest, McpCall):
+            return
+        if canonical(self.call.meta) != canonical(nearest.meta):
+            yield f"_meta:   {shown(self.call.meta)}, recorded {shown(nearest.meta)} (not compared)"
+
+    def _remedies(self, record_command: str) -> Iterator[str]:
+        offers = [offer(each) for each in self.differences[:_SHOWN]]
+        yield from dict.fromkeys(line for line in offers if line is not None)
+        if not offers or None in offers or len(self.differences) > _SHOWN:
+            yield f"the agent asks something new: record again ({one_line(record_command)})"
+
+
+def _never_recorded(miss: Miss) -> str:
+    call = miss.call
+    if not isinstance(call, McpCall):
+        return "never recorded: no call of this endpoint"
+    if call.name is None:
+        return f"never recorded: no {one_line(call.method) or 'GET stream'} of this server"
+    line = f'never recorded: no {call.method} named "{visible(call.name)}"'
+    if miss.nearest_name is None:
+        return line
+    return f'{line}; the nearest recorded name is "{visible(miss.nearest_name)}"'
+
+
+def _used_up(miss: Miss) -> str:
+    times = "1 time" if miss.recorded_times == 1 else f"{miss.recorded_times} times"
+    return f"used up: recorded {times}, this is call {miss.asked_times}"
+
+
+def _diverged(miss: Miss) -> str:
+    line = f"diverged at message {miss.message_index} of the conversation"
+    calls = [miss.call, *([miss.nearest.call] if miss.nearest is not None else [])]
+    index = miss.message_index or 0
+    if any(is_tool_result(message) for call in calls for message in messages(call)[index:][:1]):
+        return f"{line}, a tool result: look at the tool that produced it"
+    return line
+
+
+def _other_way_in(miss: Miss) -> str:
+    ways = {"base-url": "base URLs", "proxy": "the proxy"}
+    asked: Via = miss.via or "base-url"
+    recorded: Via = "proxy" if asked == "base-url" else "base-url"
+    return (
+        f"recorded through {ways[recorded]}, asked through {ways[asked]}, which changes what some"
+        f" agents send: replay with --via {recorded}"
+    )
+
+
+def _other_era(miss: Miss) -> str:
+    era = miss.nearest.era if isinstance(miss.nearest, McpExchange) else None
+    recorded = f"the {era} era" if era else "the other protocol era"
+    return f"recorded in {recorded} only: its answer is not mapped to the agent's era"
+
+
+def _other_server(miss: Miss) -> str:
+    label = visible(miss.other_server or "")
+    return f"recorded for server {label}: is the server renamed in the config?"
+
+
+_REASONS: Mapping[Cause, Callable[[Miss], str]] = {
+    "never recorded": _never_recorded,
+    "differs": lambda _: "",
+    "used up": _used_up,
+    "diverged": _diverged,
+    "other way in": _other_way_in,
+    "other era": _other_era,
+    "other server": _other_server,
+}
+
+
+def call_title(call: Call) -> str:
+    """Return a call in a few words, such as ``tools/call search (server tracker)``."""
+    if isinstance(call, McpCall):
+        what = call.method or f"{call.http_method} stream"
+        name = f" {call.name}" if call.name is not None else ""
+        return one_line(f"{what}{name} (server {call.server})")
+    way = f"{call.http_method} " if call.http_method != "POST" else ""
+    return one_line(f"model call {way}{call.path} (provider {call.provider})")
+
+
+def find_miss(
+    call: Call,
+    recorded: Sequence[Exchange],
+    *,
+    ignore: Sequence[Pointer] = (),
+    used_up: int = 0,
+    asked: int = 0,
+    via: Via | None = None,
+) -> Miss:
+    """Return what can be said of a call that has no recorded answer.
+
+    Args:
+        call: The call, redacted by the rules of the cassette.
+        recorded: The exchanges of the cassette, in recorded order.
+        ignore: Pointers into the record that are in no match key.
+        used_up: How many answers were recorded for this very call, all handed out.
+        asked: How often it was asked, this time included.
+        via: The way it came in, where that is known.
+    """
+    near = find_nearest(call, recorded, ignore=ignore)
+    if near is None:
+        return _unnamed(call, recorded, ignore)
+    miss = Miss(
+        call=call,
+        cause="differs",
+        nearest=near.exchange,
+        differences=near.differences,
+        asked_times=asked,
+        via=via,
+    )
+    if used_up or not near.differences:
+        times = used_up or 1
+        return replace(
+            miss,
+            cause="used up",
+            differences=(),
+            recorded_times=times,
+            asked_times=asked or times + 1,
+        )
+    elsewhere = _equal_elsewhere(call, recorded, ignore)
+    if elsewhere is not None:
+        return replace(miss, cause="other server", other_server=elsewhere)
+    if _is_other_way(call, recorded, via):
+        return replace(miss, cause="other way in")
+    index = _message_index(call, near.differences)
+    return miss if index is None else replace(miss, cause="diverged", message_index=index)
+
+
+def era_miss(call: Call, recorded: McpExchange, era: Era) -> Miss:
+    """Return the miss of a call that was recorded in the other era only.
+
+    Args:
+        call: The call, redacted.
+        recorded: Its recording.
+        era: The era of that recording.
+    """
+    nearest = replace(recorded, era=era)
+    return Miss(call=call, cause="other era", nearest=nearest, recorded_times=1)
+
+
+def _unnamed(call: Call, recorded: Sequence[Exchange], ignore: Sequence[Pointer]) -> Miss:
+    """Return the miss of a call of whose method and name nothing was recorded."""
+    miss = Miss(call=call, cause="never recorded")
+    if not isinstance(call, McpCall):
+        return miss
+    others = [each.call for each in recorded if isinstance(each.call, McpCall)]
+    same = [other for other in others if _without_server(other) == _without_server(call)]
+    if same:
+        server = _equal_elsewhere(call, recorded, ignore) or same[0].server
+        return replace(miss, cause="other server", other_server=server)
+    kin = [other for other in others if (other.server, other.method) == (call.server, call.method)]
+    names = list(dict.fromkeys(other.name for other in kin if other.name is not None))
+    close = get_close_matches(call.name or "", names, n=1, cutoff=0.0)
+    return replace(miss, nearest_name=close[0] if close else None)
+
+
+def _without_server(call: McpCall) -> tuple[str | None, ...]:
+    kind, _, *rest = place(call)
+    return kind, *rest
+
+
+def _equal_elsewhere(
+    call: Call, recorded: Sequence[Exchange], ignore: Sequence[Pointer]
+) -> str | None:
+    if not isinstance(call, McpCall):
+        return None
+    wanted = asked_part(call, ignore)
+    for exchange in recorded:
+        other = exchange.call
+        if not isinstance(other, McpCall) or (other.method, other.name) != (call.method, call.name):
+            continue
+        if other.server == call.server:
+            continue
+        part = asked_part(other, ignore)
+        if part == wanted and canonical(part) == canonical(wanted):  # == takes 1 for true
+            return other.server
+    return None
+
+
+def _is_other_way(call: Call, recorded: Sequence[Exchange], via: Via | None) -> bool:
+    if via is None:
+        return False
+    wanted = place(call)
+    ways = {each.via for each in recorded if each.via and place(each.call) == wanted}
+    return bool(ways) and via not in ways
+
+
+def _message_index(call: Call, differences: Sequence[Difference]) -> int | None:
+    match differences[0].pointer:
+        case ("request", member, index, *_) if member == conversation_member(call):
+            return int(index)
+        case _:
+            return None
+
+
+def _summary(call: Call) -> str:
+    part = asked_part(call)
+    if isinstance(call, McpCall):
+        if not part:
+            return "no arguments"
+        return shown(part["args"] if part.keys() == {"args"} else part)
+    talk = messages(call)
+    if not talk:
+        return shown(call.request)
+    head = "1 message," if len(talk) == 1 else f"{len(talk)} messages, the last"
+    return f"{head} {shown(talk[-1])}"
+
+
+def _difference_block(differences: Sequence[Difference]) -> Iterator[str]:
+    head = "  differs: "
+    for each in differences:
+        yield head + visible(pointer_text(each.pointer))
+        head = " " * len(head)
+        yield from (head + line for line in difference_lines(each))

@@ -1,0 +1,298 @@
+"""The recorded call nearest to one that has no answer.
+
+Nearest is of the same half, server, method and name, with the fewest differing leaves, then
+the most text in common. Candidates are sieved cheaply (Python's ``==``, which takes `1` for
+`true`) and only the last few are compared exactly.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import islice
+from operator import ne
+
+from mcprec_addon.exchange import Call, Exchange, Json, McpCall
+from mcprec_addon.jsonvalue import (
+    ABSENT,
+    Difference,
+    Pointer,
+    differences,
+    matches,
+    parse_pointer,
+    without,
+)
+from mcprec_addon.replay.conversation import conversation_member
+from mcprec_addon.wire.providers import api_of
+
+_FINALISTS = 12  # compared exactly and with difflib: some 20 ms for prompts of usual length
+_LEAVES = 100_000  # leaves looked at while sieving: about a tenth of a second
+_TEXT = 2_000_000  # characters of text sieved for words in common, likewise
+_WORDS = 150  # words of a text that difflib compares: some 2 ms
+_ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id"})
+_WORD = re.compile(r"\w+|[^\w\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A recorded exchange and where its call differs, from recorded to asked."""
+
+    exchange: Exchange
+    differences: tuple[Difference, ...]
+
+
+def place(call: Call) -> tuple[str | None, ...]:
+    """Return what a call and its nearest must have in common."""
+    if isinstance(call, McpCall):
+        return "mcp", call.server, call.method, call.http_method, call.name
+    api = api_of(call.provider, call.path)
+    return "model", call.provider, call.http_method, api.path if api else call.path
+
+
+def asked_part(call: Call, ignore: Sequence[Pointer] = ()) -> dict[str, Json]:
+    """Return what calls of one place may differ in, by the names of the record."""
+    if not isinstance(call, McpCall):
+        api = api_of(call.provider, call.path)
+        volatile = [parse_pointer(text) for text in api.volatile] if api else []
+        return _less({"request": call.request}, [*volatile, *ignore])
+    fields: dict[str, Json] = {}
+    if call.args is not None and call.args != {}:
+        fields["args"] = call.args
+    if call.params is not None and call.params != {}:
+        fields["params"] = call.params
+    if call.input is not None:
+        fields["input"] = call.record()["input"]
+    return _less(fields, ignore) if ignore else fields
+
+
+def _less(fields: dict[str, Json], rules: Sequence[Pointer]) -> dict[str, Json]:
+    kept = without(fields, rules)
+    return kept if isinstance(kept, dict) else {}
+
+
+def find_nearest(
+    call: Call, recorded: Iterable[Exchange], *, ignore: Sequence[Pointer] = ()
+) -> Near | None:
+    """Return the recorded exchange nearest to `call`, or None where none is of its place.
+
+    Args:
+        call: The call as asked, redacted.
+        recorded: Exchanges to choose from, in recorded order; the first of equals wins.
+        ignore: Pointers that are in no match key.
+    """
+    wanted = place(call)
+    named = wanted[-1] if isinstance(call, McpCall) else None
+    candidates = [
+        exchange
+        for exchange in recorded
+        if (named is None or getattr(exchange.call, "name", None) == named)
+        and place(exchange.call) == wanted
+    ]
+    if not candidates:
+        return None
+    asked = asked_part(call, ignore)
+    parts = [asked_part(exchange.call, ignore) for exchange in candidates]
+    finalists = _finalists(parts, asked, conversation_member(call))
+    nears = [
+        Near(candidates[index], tuple(_exact(parts[index], asked, call, ignore)))
+        for index in finalists
+    ]
+    fewest = min(map(_leaves, nears))
+    ties = [near for near in nears if _leaves(near) == fewest]
+    return ties[0] if len(ties) == 1 else min(ties, key=_rank)
+
+
+def _exact(
+    old: dict[str, Json], new: dict[str, Json], call: Call, ignore: Sequence[Pointer]
+) -> list[Difference]:
+    found = [
+        each
+        for each in differences(old, new)
+        if not any(matches(rule, each.pointer) for rule in ignore)
+    ]
+    if isinstance(call, McpCall):
+        return found
+    telling = [each for each in found if not _is_id(each)]
+    return telling if telling and _renames(found) else found
+
+
+def _is_id(difference: Difference) -> bool:
+    return (
+        difference.pointer[-1] in _ID_MEMBERS
+        and isinstance(difference.old, str)
+        and isinstance(difference.new, str)
+    )
+
+
+def _renames(found: Iterable[Difference]) -> bool:
+    """Whether differing ids are the same ids under other names, which is no reason to miss."""
+    pairs = {(str(each.old), str(each.new)) for each in found if _is_id(each)}
+    return len({old for old, _ in pairs}) == len(pairs) == len({new for _, new in pairs})
+
+
+def _leaves(near: Near) -> int:
+    return sum(each.leaves for each in near.differences)
+
+
+def _rank(near: Near) -> tuple[float, int]:
+    return -_text_in_common(near.differences), near.exchange.seq
+
+
+def _text_in_common(found: Iterable[Difference]) -> float:
+    texts = [
+        (each.old, each.new)
+        for each in islice(found, 3)  # the rest of a conversation gone another way says no more
+        if isinstance(each.old, str) and isinstance(each.new, str)
+    ]
+    return sum(_common(old, new) for old, new in texts)
+
+
+def _common(old: str, new: str) -> float:
+    left, right = _WORD.findall(old[: 8 * _WORDS]), _WORD.findall(new[: 8 * _WORDS])
+    matcher = SequenceMatcher(None, left[:_WORDS], right[:_WORDS], autojunk=False)
+    return matcher.ratio() + common_head(old, new) / (1 + max(len(old), len(new)))
+
+
+def common_head(old: str, new: str) -> int:
+    """Return how many characters two texts have in common at their start."""
+    if old == new:
+        return len(old)
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _finalists(parts: list[dict[str, Json]], asked: dict[str, Json], talk: str | None) -> list[int]:
+    order = _by_conversation(parts, asked, talk) if talk else _by_arguments(parts, asked)
+    counts: list[tuple[int, int]] = []
+    fewest, looked_at = _LEAVES, 0
+    for index in order:
+        leaves = _distance(parts[index], asked, fewest)
+        counts.append((leaves, index))
+        fewest = min(fewest, leaves)
+        looked_at += leaves + 1
+        if looked_at > _LEAVES:
+            break
+    ties = [index for leaves, index in counts if leaves == fewest]
+    if len(ties) <= _FINALISTS:
+        return ties
+    shared = _words_in_common([parts[index] for index in ties], asked)
+    return sorted(ties, key=dict(zip(ties, shared, strict=True)).__getitem__, reverse=True)[
+        :_FINALISTS
+    ]
+
+
+def _by_arguments(parts: list[dict[str, Json]], asked: dict[str, Json]) -> Iterable[int]:
+    """Return indices, those first of which fewest arguments differ, whatever their size."""
+    wanted = asked.get("args")
+    if not isinstance(wanted, dict):
+        return range(len(parts))
+
+    def unlike(index: int) -> int:
+        args = parts[index].get("args")
+        if not isinstance(args, dict):
+            return len(wanted) + 1
+        if args.keys() == wanted.keys():
+            return sum(map(ne, args.values(), map(wanted.__getitem__, args)))
+        return sum(args.get(key, ABSENT) != value for key, value in wanted.items()) + 1
+
+    return sorted(range(len(parts)), key=unlike)
+
+
+def _by_conversation(
+    parts: list[dict[str, Json]], asked: dict[str, Json], talk: str
+) -> Iterable[int]:
+    """Return indices, those first whose conversation goes the same way for longest."""
+    wanted = _messages(asked, talk)
+
+    def unlike(index: int) -> tuple[int, int, int]:
+        messages = _messages(parts[index], talk)
+        longer = abs(len(messages) - len(wanted))
+        apart = sum(map(ne, messages, wanted)) + longer
+        return apart, -_shared_head(messages, wanted), longer
+
+    return sorted(range(len(parts)), key=unlike)
+
+
+def _shared_head(left: list[Json], right: list[Json]) -> int:
+    for at, (one, other) in enumerate(zip(left, right, strict=False)):
+        if one is not other and one != other:
+            return at
+    return min(len(left), len(right))
+
+
+def _messages(part: dict[str, Json], talk: str) -> list[Json]:
+    request = part.get("request")
+    messages = request.get(talk) if isinstance(request, dict) else None
+    return messages if isinstance(messages, list) else []
+
+
+def _distance(old: Json, new: Json, room: int) -> int:
+    """Return how many leaves differ; a number above `room` says no more than that."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return _distance_of_members(old, new, room)
+    if isinstance(old, list) and isinstance(new, list):
+        apart = sum(map(_size, old[len(new) :])) + sum(map(_size, new[len(old) :]))
+        for left, right in zip(old, new, strict=False):
+            if apart > room:
+                break
+            if left is not right and left != right:
+                apart += _distance(left, right, room - apart)
+        return apart
+    return 0 if old == new else max(_size(old), _size(new))
+
+
+def _distance_of_members(old: dict[str, Json], new: dict[str, Json], room: int) -> int:
+    apart = 0
+    for key, left in old.items():
+        if key not in new:
+            apart += _size(left)
+            continue
+        right = new[key]
+        if left is not right and left != right:
+            apart += _distance(left, right, room - apart)
+        if apart > room:
+            return apart
+    if old.keys() != new.keys():
+        apart += sum(_size(right) for key, right in new.items() if key not in old)
+    return apart
+
+
+def _size(value: Json) -> int:
+    if isinstance(value, dict):
+        return sum(map(_size, value.values())) or 1
+    return sum(map(_size, value)) or 1 if isinstance(value, list) else 1
+
+
+def _words_in_common(parts: Sequence[Json], asked: Json) -> list[int]:
+    """Return for each of the parts how many words its first differing text shares with `asked`."""
+    room = max(200, _TEXT // len(parts))
+    words: Callable[[str], list[str]] = re.compile(r"\w+").findall
+    known: dict[str, frozenset[str]] = {}
+    shared: list[int] = []
+    for part in parts:
+        old, new = _first_texts(part, asked)
+        if new not in known:
+            known[new] = frozenset(words(new[:room]))
+        shared.append(len(known[new].intersection(words(old[:room]))))
+    return shared
+
+
+def _first_texts(old: Json, new: Json) -> tuple[str, str]:
+    while True:
+        if isinstance(old, dict) and isinstance(new, dict):
+            pairs = ((member, new[key]) for key, member in old.items() if key in new)
+        elif isinstance(old, list) and isinstance(new, list):
+            pairs = ((left, right) for left, right in zip(old, new, strict=False))
+        else:
+            break
+        apart = next(((left, right) for left, right in pairs if left != right), None)
+        if apart is None:
+            return "", ""
+        old, new = apart
+    return (old, new) if isinstance(old, str) and isinstance(new, str) else ("", "")

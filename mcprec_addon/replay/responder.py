@@ -1,0 +1,328 @@
+"""Answers one HTTP request of a replay from the player, whichever door it came by.
+
+What belongs to neither replayed half is refused, named and counted; a miss never goes live.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from mcprec_addon.exchange import (
+    Cassette,
+    Half,
+    McpAnswer,
+    McpCall,
+    McpExchange,
+    Message,
+    ModelAnswer,
+    ModelCall,
+    Via,
+)
+from mcprec_addon.replay.miss import Miss
+from mcprec_addon.replay.player import Hit, Player
+from mcprec_addon.wire import mcp, model
+from mcprec_addon.wire.coding import decoded
+from mcprec_addon.wire.http import HttpRequest, Piece, Reply
+from mcprec_addon.wire.jsonrpc import (
+    Notification,
+    Request,
+    RpcMessage,
+    error_bytes,
+    is_batch,
+    message_bytes,
+    read_body,
+)
+from mcprec_addon.wire.providers import PROVIDERS, is_absorbed
+from mcprec_addon.wire.sse import encode_event
+
+_SOCKET_PATHS = re.compile(r"/(?:responses|realtime)(?:\?|$)")
+_SESSION_GONE = -32001
+
+
+@dataclass(slots=True, kw_only=True)
+class Turned:
+    """What came in and was not answered from the cassette.
+
+    Attributes:
+        refused: Requests that belong to no replayed half, by host.
+        absorbed: Telemetry that was swallowed, by host.
+        live_model: A model call was refused because the model half is not replayed.
+        sockets: WebSocket upgrades of model APIs that were turned down.
+        ways: Halves that came in another way than they were recorded.
+    """
+
+    refused: Counter[str] = field(default_factory=Counter[str])
+    absorbed: Counter[str] = field(default_factory=Counter[str])
+    live_model: bool = False
+    sockets: int = 0
+    ways: dict[Half, Via] = field(default_factory=dict[Half, Via])
+
+
+class Responder:
+    """Turns requests into replies; one for each replay run."""
+
+    def __init__(
+        self,
+        cassette: Cassette,
+        player: Player,
+        *,
+        halves: frozenset[Half],
+        on_miss: Callable[[Miss], None] = lambda _: None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            cassette: What is replayed.
+            player: Finds the answers.
+            halves: Which halves are replayed.
+            on_miss: Told of each miss as it happens.
+        """
+        self._cassette = cassette
+        self._player = player
+        self._halves = halves
+        self._on_miss = on_miss
+        self._sessions: dict[str, set[str]] = defaultdict(set)
+        self._minted = 0
+        self._labels = {
+            _bare(server.url): label
+            for label, server in cassette.header.servers.items()
+            if server.url
+        }
+        self._streams = [
+            exchange
+            for exchange in cassette.half("mcp")
+            if isinstance(exchange, McpExchange) and exchange.call.http_method == "GET"
+        ]
+        self._sent: dict[int, list[Message]] = defaultdict(list)
+        for message in cassette.messages:
+            if message.on is not None and message.sender == "server":
+                self._sent[message.on].append(message)
+        self.turned = Turned()
+
+    def respond(self, request: HttpRequest) -> Reply:
+        """Return the reply to a request."""
+        if (request.header("upgrade") or "").lower() == "websocket":
+            return self._turn_down_socket(request)
+        plain = decoded(request.body, request.header("content-encoding")) or b""
+        messages = read_body(plain) if request.method == "POST" else None
+        if messages is not None:
+            return self._mcp(request, messages, batch=is_batch(plain))
+        call = model.call_of(_without_prefix(request))
+        if call is not None:
+            return self._model(request, call)
+        label = self._known_label(request)
+        if label is not None and "mcp" in self._halves:
+            return self._beside_calls(request, label)
+        return self._absorb_or_refuse(request)
+
+    def _turn_down_socket(self, request: HttpRequest) -> Reply:
+        if not _SOCKET_PATHS.search(request.path):
+            return self._refuse(request)
+        self.turned.sockets += 1
+        return Reply(status=426, headers=(("upgrade", "h2c"),))
+
+    def _known_label(self, request: HttpRequest) -> str | None:
+        if request.label is not None:
+            return request.label
+        return self._labels.get(_bare(request.url))
+
+    def _label(self, request: HttpRequest) -> str | None:
+        known = self._known_label(request)
+        servers = {
+            exchange.call.server
+            for exchange in self._cassette.half("mcp")
+            if isinstance(exchange, McpExchange)
+        }
+        return known or (next(iter(servers)) if len(servers) == 1 else None)
+
+    def _mcp(self, request: HttpRequest, messages: list[RpcMessage], *, batch: bool) -> Reply:
+        label = self._label(request)
+        if label is None or "mcp" not in self._halves:
+            return self._refuse(request)
+        session = request.header(mcp.SESSION_HEADER)
+        asked = [message for message in messages if isinstance(message, Request)]
+        if session is not None and self._is_gone(label, session, asked):
+            request_id = asked[0].id if asked else None
+            gone = error_bytes(request_id, _SESSION_GONE, "Session not found")
+            return mcp.json_reply(404, gone)
+        if not asked:
+            return self._acknowledge(label, messages)
+        replies = [self._answer(request, label, one) for one in asked]
+        if not batch:
+            return replies[0]
+        return mcp.json_reply(200, b"[" + b",".join(_json_body(each) for each in replies) + b"]")
+
+    def _is_gone(self, label: str, session: str, asked: list[Request]) -> bool:
+        is_handshake = bool(asked) and asked[0].method in mcp.HANDSHAKES
+        return (
+            bool(self._sessions[label])
+            and session not in self._sessions[label]
+            and not is_handshake
+        )
+
+    def _acknowledge(self, label: str, messages: list[RpcMessage]) -> Reply:
+        for message in messages:
+            if not isinstance(message, Notification):
+                continue
+            call = McpCall(server=label, method=message.method)
+            hit = self._player.play(call) if self._player.knows(call) else None
+            if isinstance(hit, Hit) and isinstance(hit.answer, McpAnswer):
+                return mcp.reply_of(hit.answer, mcp.Caller(id=None))
+        return Reply(status=202)
+
+    def _answer(self, request: HttpRequest, label: str, one: Request) -> Reply:
+        self._note_way("mcp", request.via, self._recorded_way(label))
+        headers = dict(request.headers)
+        prepared = any(name.startswith("mcp-param-") for name in headers)
+        found = self._player.play(
+            mcp.call_of(one, label),
+            via=request.via,
+            era=mcp.era_of(one, headers),
+            prepared=prepared,
+        )
+        caller = mcp.caller_of(one)
+        if isinstance(found, Miss):
+            self._on_miss(found)
+            return mcp.miss_reply(one.id, found.message())
+        answer = found.answer
+        if not isinstance(answer, McpAnswer):
+            message = f"#{found.exchange.seq} is no MCP exchange"
+            raise TypeError(message)
+        if one.method == mcp.LISTEN:
+            return self._listen(found, answer, caller)
+        return mcp.reply_of(answer, caller, session=self._session(label, answer))
+
+    def _session(self, label: str, answer: McpAnswer) -> str | None:
+        if mcp.SESSION_HEADER not in answer.headers:
+            return None
+        self._minted += 1
+        session = f"mcprec-session-{self._minted}"
+        self._sessions[label].add(session)
+        return session
+
+    def _listen(self, found: Hit, answer: McpAnswer, caller: mcp.Caller) -> Reply:
+        reply = mcp.reply_of(answer, caller, held=answer.kind == "none" and answer.end is None)
+        pieces = self._stream_pieces(found.exchange.seq, caller)
+        return Reply(
+            status=reply.status,
+            headers=(
+                ("content-type", "text/event-stream"),
+                ("cache-control", "no-cache"),
+            ),
+            pieces=(*pieces, *(_as_event(piece) for piece in reply.pieces)),
+            end=reply.end,
+            hold_ms=reply.hold_ms,
+            streamed=True,
+        )
+
+    def _stream_pieces(self, seq: int, caller: mcp.Caller) -> list[Piece]:
+        pieces: list[Piece] = []
+        for message in self._sent.pop(seq, ()):
+            live = mcp.notification_of(message, caller)
+            if live is not None:
+                data = encode_event(message_bytes(live).decode(), event="message")
+                pieces.append(Piece(message.at_ms or 0, data))
+        return pieces
+
+    def _beside_calls(self, request: HttpRequest, label: str) -> Reply:
+        accepts = request.header("accept") or ""
+        if request.method == "GET" and "text/event-stream" in accepts:
+            return self._open_stream(label)
+        if request.method == "DELETE":
+            self._sessions[label].discard(request.header(mcp.SESSION_HEADER) or "")
+            return Reply(status=200)
+        # OAuth and the like: a replay never asks for a token.
+        return Reply(status=404)
+
+    def _open_stream(self, label: str) -> Reply:
+        for exchange in self._streams:
+            if exchange.call.server == label:
+                self._streams.remove(exchange)
+                return Reply(
+                    status=200,
+                    headers=(
+                        ("content-type", "text/event-stream"),
+                        ("cache-control", "no-cache"),
+                    ),
+                    pieces=tuple(self._stream_pieces(exchange.seq, mcp.Caller(id=None))),
+                    end="hold",
+                    streamed=True,
+                )
+        return Reply(status=405, headers=(("allow", "POST, DELETE"),))
+
+    def _model(self, request: HttpRequest, call: ModelCall) -> Reply:
+        if "model" not in self._halves:
+            self.turned.live_model = True
+            return self._refuse(request)
+        self._note_way("model", request.via, self._cassette.model_via)
+        found = self._player.play(call, via=request.via)
+        if isinstance(found, Miss):
+            self._on_miss(found)
+            return model.miss_reply(call, found.message())
+        if not isinstance(found.answer, ModelAnswer):
+            message = f"#{found.exchange.seq} is no model exchange"
+            raise TypeError(message)
+        return model.reply_of(found.answer)
+
+    def _recorded_way(self, label: str) -> Via | None:
+        server = self._cassette.header.servers.get(label)
+        return server.via if server is not None else None
+
+    def _note_way(self, half: Half, asked: Via, recorded: Via | None) -> None:
+        if recorded is not None and asked != recorded:
+            self.turned.ways.setdefault(half, asked)
+
+    def _absorb_or_refuse(self, request: HttpRequest) -> Reply:
+        if is_absorbed(urlsplit(request.url).path):
+            self.turned.absorbed[urlsplit(request.url).netloc] += 1
+            return mcp.json_reply(200, b"{}")
+        return self._refuse(request)
+
+    def _refuse(self, request: HttpRequest) -> Reply:
+        host = urlsplit(request.url).netloc
+        self.turned.refused[host] += 1
+        text = f"mcprec: {host} is not in this replay and nothing goes live\n"
+        headers = (
+            ("content-type", "text/plain; charset=utf-8"),
+            ("x-should-retry", "false"),
+        )
+        return Reply(status=403, headers=headers, pieces=(Piece(0, text.encode()),))
+
+
+def _bare(url: str) -> str:
+    """Return an address without query and closing slash."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def _without_prefix(request: HttpRequest) -> HttpRequest:
+    """Return a request at the model door without the provider's prefix in its path."""
+    if request.via != "base-url":
+        return request
+    prefix, slash, rest = request.path.removeprefix("/").partition("/")
+    if prefix not in PROVIDERS or not slash:
+        return request
+    return HttpRequest(
+        method=request.method,
+        url=f"{request.origin}/{rest}",
+        headers=request.headers,
+        body=request.body,
+        label=request.label,
+        via=request.via,
+    )
+
+
+def _json_body(reply: Reply) -> bytes:
+    """Return the JSON-RPC answer in a reply: its body, or the data of its last event."""
+    if not reply.streamed:
+        return reply.body
+    last = reply.pieces[-1].data if reply.pieces else b"data: null"
+    return last.partition(b"data: ")[2].strip()
+
+
+def _as_event(piece: Piece) -> Piece:
+    if piece.data.startswith((b"event:", b"data:")):
+        return piece
+    return Piece(piece.at_ms, encode_event(piece.data.decode(), event="message"))

@@ -1,0 +1,245 @@
+"""One replay: the cassette's doors, the child's environment, and what came of it."""
+
+import asyncio
+import os
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mcprec_addon.doors.cassette_file import load_cassette
+from mcprec_addon.doors.certificates import Authority
+from mcprec_addon.doors.child import Doors, find_program, replay_environment
+from mcprec_addon.doors.http_server import HttpServer
+from mcprec_addon.doors.routes import door_url
+from mcprec_addon.errors import UsageError
+from mcprec_addon.exchange import Cassette, Half, Via
+from mcprec_addon.redact.bindings import Bindings
+from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.replay.miss import Miss, call_title
+from mcprec_addon.replay.player import Player, PlayOptions
+from mcprec_addon.replay.report import Demands, RunReport
+from mcprec_addon.replay.responder import Responder, Turned
+from mcprec_addon.run import HOST, Ways, model_doors, model_upstreams, run_child, with_certificates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRun:
+    """What to replay.
+
+    Attributes:
+        path: The cassette.
+        command: The agent; empty to serve until stopped.
+        halves: Which halves are replayed; empty for those that are in the cassette.
+        options: How calls are matched.
+        via: Which way in the child is led; None for the recorded one.
+        allow: Hosts the child may reach.
+        keep: Variables of the child that keep their value.
+        say: Takes lines for the person at the terminal.
+        announce: Takes the variables that lead an agent to the doors, where no command is given.
+    """
+
+    path: Path
+    command: Sequence[str] = ()
+    halves: frozenset[Half] = frozenset()
+    options: PlayOptions = field(default_factory=PlayOptions)
+    via: Ways | None = None
+    allow: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    say: Callable[[str], None] = lambda _: None
+    announce: Callable[[Mapping[str, str]], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """What a replay came to: the player's tally, what was turned away, the child's status."""
+
+    cassette: Cassette
+    player: Player
+    turned: Turned
+    halves: frozenset[Half]
+    allowed: Sequence[str]
+    child: int | None
+
+
+async def replay(run: ReplayRun) -> Replayed:
+    """Run the agent against the cassette, with nothing else to reach.
+
+    Raises:
+        McprecError: The cassette cannot be read, lacks a half that was asked for, or the
+            command cannot be started.
+    """
+    cassette = load_cassette(run.path)
+    halves = present_halves(cassette, run.halves, path=run.path)
+    if run.command:
+        find_program(run.command, os.environ)
+    for warning in cassette.warnings:
+        run.say(warning)
+    player, responder = stage(cassette, run.options, halves=halves, on_miss=_teller(run))
+    with tempfile.TemporaryDirectory(prefix="mcprec-") as folder:
+        status = await _replay_in(run, cassette, responder, Path(folder))
+    return Replayed(
+        cassette=cassette,
+        player=player,
+        turned=responder.turned,
+        halves=halves,
+        allowed=run.allow,
+        child=status,
+    )
+
+
+def stage(
+    cassette: Cassette,
+    options: PlayOptions,
+    *,
+    halves: frozenset[Half],
+    on_miss: Callable[[Miss], None] = lambda _: None,
+) -> tuple[Player, Responder]:
+    """Return a player and responder for one replay of a cassette, any door."""
+    redaction = cassette.header.redaction
+    bindings = Bindings(redaction, default_rules(redaction.builtin))
+    bindings.known(_source_values(cassette))
+    player = Player(cassette, bindings=bindings, options=replace(options, halves=halves))
+    return player, Responder(cassette, player, halves=halves, on_miss=on_miss)
+
+
+def _teller(run: ReplayRun) -> Callable[[Miss], None]:
+    def tell(miss: Miss) -> None:
+        run.say(f"MISS {miss.title}")
+
+    return tell if not run.command else lambda _: None
+
+
+def present_halves(cassette: Cassette, asked: frozenset[Half], *, path: Path) -> frozenset[Half]:
+    """Return the halves to replay: those asked for, else those that are there.
+
+    Raises:
+        UsageError: One that is asked for is not in the cassette.
+    """
+    present = frozenset[Half](exchange.call.half for exchange in cassette.exchanges)
+    for half in asked:
+        if half not in present:
+            message = f"{path}: the cassette has no {half} half; record one, or drop --half {half}"
+            raise UsageError(message)
+    return asked or present
+
+
+def _source_values(cassette: Cassette) -> dict[str, str]:
+    """Return what the variables hold that the header names as sources, by placeholder."""
+    values: dict[str, str] = {}
+    for placeholder, sources in cassette.header.redaction.sources.items():
+        for source in sources:
+            value = os.environ.get(source.removeprefix("env:"))
+            if source.startswith("env:") and value:
+                values[placeholder] = value
+    return values
+
+
+async def _replay_in(
+    run: ReplayRun, cassette: Cassette, responder: Responder, folder: Path
+) -> int | None:
+    authority = Authority()
+    server = HttpServer(responder.respond, authority=authority)
+    try:
+        port = await server.listen()
+        ports = {
+            label: await server.listen(label=label)
+            for label, known in cassette.header.servers.items()
+            if known.url
+        }
+        doors = _replay_doors(run, cassette, port, ports)
+        doors = with_certificates(doors, authority.ca_pem, folder)
+        sources = {
+            source.removeprefix("env:")
+            for names in cassette.header.redaction.sources.values()
+            for source in names
+            if source.startswith("env:")
+        }
+        environment = replay_environment(os.environ, doors, sources=sources, keep=run.keep)
+        return await run_child(run.command, run.announce, environment, doors)
+    finally:
+        await server.close()
+
+
+def _replay_doors(run: ReplayRun, cassette: Cassette, port: int, ports: Mapping[str, int]) -> Doors:
+    servers = {
+        label: _server_door(run, known.url, known.via, ports[label])
+        for label, known in cassette.header.servers.items()
+        if known.url
+    }
+    by_url = (run.via or cassette.model_via or "base-url") != "proxy"
+    own = [f"{HOST}:{number}" for number in (port, *ports.values())]
+    return Doors(
+        proxy=f"http://{HOST}:{port}",
+        model=model_doors(port, model_upstreams({})) if by_url else {},
+        servers=servers,
+        direct=[*own, *run.allow],
+    )
+
+
+def _server_door(run: ReplayRun, url: str, via: Via | None, port: int) -> str:
+    return url if (run.via or via) == "proxy" else door_url(port, url)
+
+
+def run_replay(run: ReplayRun) -> Replayed:
+    """Run `replay` to its end."""
+    return asyncio.run(replay(run))
+
+
+def conclude_replay(
+    replayed: Replayed,
+    *,
+    path: Path,
+    strict: bool = False,
+    all_used: bool = False,
+    command: Sequence[str] = (),
+) -> RunReport:
+    """Return the report of a replay.
+
+    Args:
+        replayed: What it came to.
+        path: The cassette.
+        strict: Refused traffic counts as a miss.
+        all_used: Every recorded exchange must have been used.
+        command: The agent's command, for the line that says how to record anew.
+    """
+    tally, turned = replayed.player.tally, replayed.turned
+    titles = {each.seq: call_title(each.call) for each in replayed.cassette.exchanges}
+    agent = shlex.join(command) or "CMD"
+    return RunReport(
+        misses=tally.misses,
+        unused=replayed.player.unused(),
+        used=tally.used,
+        halves=replayed.halves,
+        repeated=tally.repeated,
+        guessed=tally.guessed,
+        titles=titles,
+        refused=turned.refused,
+        absorbed=turned.absorbed,
+        allowed=dict.fromkeys(replayed.allowed, 0),
+        warnings=list(_warnings(replayed)),
+        child=replayed.child,
+        demands=Demands(all_used=all_used, strict=strict),
+        record_command=f"mcprec record --out {path} --force{_servers(replayed)} -- {agent}",
+    )
+
+
+def _servers(replayed: Replayed) -> str:
+    """Return the `--http` options that the cassette was recorded with."""
+    servers = replayed.cassette.header.servers
+    return "".join(
+        f" --http {label}={server.url}"
+        for label, server in servers.items()
+        if server.url and server.via == "base-url"
+    )
+
+
+def _warnings(replayed: Replayed) -> Iterator[str]:
+    turned = replayed.turned
+    for half, way in turned.ways.items():
+        yield f"the {half} half came in by {way}, it was recorded the other way"
+    if turned.live_model:
+        yield "a model call was refused: a live model belongs to mcprec eval"
+    if turned.sockets:
+        yield f"WebSocket upgrades of model APIs answered 426: {turned.sockets}"

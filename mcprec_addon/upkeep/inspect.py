@@ -1,0 +1,226 @@
+"""What a cassette holds: a summary, one exchange readable, where the placeholders stand."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mcprec_addon.exchange import (
+    Cassette,
+    Exchange,
+    Json,
+    McpAnswer,
+    McpEvent,
+    McpExchange,
+    ModelAnswer,
+    ModelExchange,
+    Server,
+)
+from mcprec_addon.jsonvalue import one_line, pointer_text, shown
+from mcprec_addon.upkeep.channels import joined_texts
+from mcprec_addon.upkeep.layout import count_text, cut, json_lines, text_lines
+from mcprec_addon.upkeep.summary import Summary, call_title
+
+_PLACES = 5  # places named for a class of placeholders
+_ENDS = {
+    None: "complete",
+    "cut": "cut: closed without its end marker",
+    "reset": "reset: the connection broke",
+    "left": "left: the client hung up",
+    "stopped": "stopped: the recorder ended first, so it is never handed out",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placeholders:
+    """One class of placeholders.
+
+    Attributes:
+        cls: The class, such as ``email``.
+        count: How many different ones the header counts.
+        found: How many texts of the exchanges hold one as it is (not base64 or URL-encoded).
+        places: The first few of them, such as ``#2 /args/query``.
+        sources: What held the secrets, by placeholder.
+    """
+
+    cls: str
+    count: int
+    found: int
+    places: tuple[str, ...]
+    sources: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def lines(self) -> list[str]:
+        """Return the class for a person."""
+        lines = [f"{self.cls}: {self.count}, found in {count_text(self.found, 'text')}"]
+        lines += [f"  {name} from {', '.join(held)}" for name, held in self.sources.items()]
+        lines += [f"  {place}" for place in self.places]
+        if self.found > len(self.places):
+            lines.append(f"  and {self.found - len(self.places)} more")
+        return [cut(one_line(line)) for line in lines]
+
+    def as_json(self) -> dict[str, Json]:
+        """Return the class for a program."""
+        return {
+            "class": self.cls,
+            "count": self.count,
+            "found": self.found,
+            "places": list[Json](self.places),
+            "sources": {name: list[Json](held) for name, held in self.sources.items()},
+        }
+
+
+def summary(cassette: Cassette, *, name: str, size_bytes: int) -> Summary:
+    """Return what a cassette holds.
+
+    Args:
+        cassette: The cassette.
+        name: What the caller calls it.
+        size_bytes: Size of its file.
+    """
+    return Summary(cassette=cassette, name=name, size_bytes=size_bytes)
+
+
+def exchange_text(exchange: Exchange, cassette: Cassette) -> str:
+    """Return one exchange for a person: its call, what came in between, its answer."""
+    lines = [f"#{exchange.seq} {call_title(exchange.call)}", *_about(exchange, cassette)]
+    lines += ["", "call", *_call_lines(exchange), "", _answer_head(exchange)]
+    answer = exchange.answer
+    lines += [one_line(f"  {name}: {value}") for name, value in sorted(answer.headers.items())]
+    if isinstance(answer, McpAnswer):
+        lines += [line for event in answer.events for line in _event_lines(event)]
+        lines += [] if answer.kind == "none" else json_lines(answer.value, indent=2)
+    else:
+        lines += _model_answer_lines(answer)
+    return "\n".join([*lines, f"end: {_ENDS[answer.end]}"])
+
+
+def exchange_json(exchange: Exchange) -> dict[str, Json]:
+    """Return one exchange for a program: whole, by the names of the record, events spelled out."""
+    answer = exchange.answer
+    return {
+        "seq": exchange.seq,
+        **_record(exchange),
+        "status": answer.status,
+        "end": answer.end,
+        "ms": exchange.ms,
+    }
+
+
+def placeholders(cassette: Cassette) -> list[Placeholders]:
+    """Return where the placeholders of each class that the header names stand."""
+    redaction = cassette.header.redaction
+    classes = sorted(redaction.placeholders, key=len, reverse=True)
+    if not classes:
+        return []
+    named = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, classes))})-\d+(?![\w-])")
+    places: dict[str, list[str]] = {cls: [] for cls in redaction.placeholders}
+    for exchange in cassette.exchanges:
+        for pointer, text in _texts(_record(exchange), ()):
+            for cls in {found[1] for found in named.finditer(text)}:
+                places[cls].append(f"#{exchange.seq} {pointer_text(pointer)}")
+    return [
+        Placeholders(
+            cls=cls,
+            count=redaction.placeholders[cls],
+            found=len(where),
+            places=tuple(where[:_PLACES]),
+            sources={
+                name: held
+                for name, held in redaction.sources.items()
+                if name.rpartition("-")[0] == cls
+            },
+        )
+        for cls, where in places.items()
+    ]
+
+
+def _record(exchange: Exchange) -> dict[str, Json]:
+    """Return call and answer by the names of the record, events spelled out."""
+    answer = exchange.answer
+    record = exchange.call.record()
+    record["headers"] = {
+        name: value if isinstance(value, str) else list[Json](value)
+        for name, value in answer.headers.items()
+    }
+    if isinstance(answer, McpAnswer):
+        record["events"] = [
+            {"message": event.message, "answer": event.answer} for event in answer.events
+        ]
+    else:
+        record["events"] = [{event.kind: event.value} for event in answer.events]
+    if answer.kind not in ("none", "events"):
+        record[answer.kind] = answer.value
+    return record
+
+
+def _texts(value: Json, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    match value:
+        case str():
+            yield at, value
+        case dict():
+            for key, member in value.items():
+                yield (*at, key), key
+                yield from _texts(member, (*at, key))
+        case list():
+            for index, member in enumerate(value):
+                yield from _texts(member, (*at, str(index)))
+        case _:
+            return
+
+
+def _about(exchange: Exchange, cassette: Cassette) -> Iterator[str]:
+    via = exchange.via or cassette.model_via
+    if isinstance(exchange, McpExchange):
+        server = cassette.header.servers.get(exchange.call.server, Server())
+        era, via = exchange.era or server.era, exchange.via or server.via
+        known = [server.transport, f"{era} era" if era else None, f"via {via}" if via else None]
+    else:
+        known = [f"via {via}" if via else None]
+    if any(known):
+        yield "  " + ", ".join(filter(None, known))
+    if exchange.note is not None:
+        yield f"  note: {shown(exchange.note)}"
+    if exchange.pin:
+        yield "  pinned: never overwritten by an update"
+
+
+def _call_lines(exchange: Exchange) -> list[str]:
+    record = exchange.call.record()
+    for known in ("server", "method", "http_method", "name", "provider", "path"):
+        record.pop(known, None)
+    if isinstance(exchange, McpExchange) and exchange.call.meta:
+        record["meta"] = exchange.call.meta
+    value = record.get("request") if isinstance(exchange, ModelExchange) else record
+    return json_lines(value, indent=2) if value else ["  nothing but its name"]
+
+
+def _answer_head(exchange: Exchange) -> str:
+    answer = exchange.answer
+    kind = {"none": "nothing", "body": "a body"}.get(answer.kind, answer.kind)
+    parts = [kind if answer.kind != "events" else "a stream", f"status {answer.status}"]
+    if answer.events:
+        first, last = answer.events[0].at_ms, answer.events[-1].at_ms
+        parts.append(f"{count_text(len(answer.events), 'event')} from {first} to {last} ms")
+    if exchange.ms is not None:
+        parts.append(f"{exchange.ms} ms in all")
+    return f"answer: {', '.join(parts)}"
+
+
+def _event_lines(event: McpEvent) -> list[str]:
+    message = dict(event.message)
+    method = message.pop("method", None)
+    what = method if isinstance(method, str) else "message"
+    line = one_line(f"  {event.at_ms} ms: {what} {shown(message.get('params', message))}")
+    if event.answer is None:
+        return [cut(line)]
+    return [cut(line), cut(f"    answered {shown(event.answer)}")]
+
+
+def _model_answer_lines(answer: ModelAnswer) -> Iterator[str]:
+    if answer.kind == "body":
+        yield from json_lines(answer.value, indent=2)
+    for channel, text in joined_texts(answer.events):
+        yield one_line(f"  {channel}:")
+        yield from text_lines(text, indent=4)
+    if answer.tail:
+        yield "  unfinished last event:"
+        yield from text_lines(answer.tail, indent=4)

@@ -1,0 +1,1 @@
+"""Bytes of a protocol <-> calls and answers."""

@@ -1,0 +1,86 @@
+"""Content codings undone as the bytes come: gzip, deflate, br, zstd.
+
+Only recording needs br and zstd, so their libraries come with the extra `record`.
+"""
+
+import zlib
+from collections.abc import Callable
+from importlib import import_module
+
+type _Step = tuple[Callable[[bytes], bytes], type[Exception]]
+"""Decodes the next bytes, and the error it raises where it cannot."""
+
+
+def _gzip() -> _Step:
+    return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress, zlib.error
+
+
+class _Deflate:
+    """Takes zlib's form, and the raw form that some servers send under the same name."""
+
+    def __init__(self) -> None:
+        self._decompress: Callable[[bytes], bytes] | None = None
+
+    def decompress(self, data: bytes) -> bytes:
+        if self._decompress is None:
+            is_zlib = bool(data) and data[0] & 0x0F == zlib.DEFLATED
+            bits = zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS
+            self._decompress = zlib.decompressobj(bits).decompress
+        return self._decompress(data)
+
+
+def _brotli() -> _Step:
+    module = import_module("brotli")
+    return module.Decompressor().process, module.error
+
+
+def _zstd() -> _Step:
+    module = import_module("zstandard")
+    return module.ZstdDecompressor().decompressobj().decompress, module.ZstdError
+
+
+_CODINGS: dict[str, Callable[[], _Step]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": lambda: (_Deflate().decompress, zlib.error),
+    "br": _brotli,
+    "zstd": _zstd,
+}
+
+
+class Decoder:
+    """Undoes the codings that a Content-Encoding header names.
+
+    Attributes:
+        failed: The bytes could not be decoded.
+        raw: The bytes as they came, where there was anything to undo.
+    """
+
+    def __init__(self, content_encoding: str | None) -> None:
+        names = [name.strip().lower() for name in (content_encoding or "").split(",")]
+        codings = [name for name in names if name not in ("", "identity")]
+        self.failed = any(name not in _CODINGS for name in codings)
+        self.raw = bytearray()
+        self._is_coded = bool(codings)
+        self._steps = [] if self.failed else [_CODINGS[name]() for name in reversed(codings)]
+
+    def feed(self, data: bytes) -> bytes:
+        """Return what `data` decodes to; nothing once decoding has failed."""
+        if not self._is_coded:
+            return data
+        self.raw += data
+        for decompress, error in self._steps:
+            if self.failed:
+                break
+            try:
+                data = decompress(data)
+            except error:
+                self.failed = True
+        return b"" if self.failed else data
+
+
+def decoded(body: bytes, content_encoding: str | None) -> bytes | None:
+    """Return a whole body with its codings undone, or None where that fails."""
+    decoder = Decoder(content_encoding)
+    plain = decoder.feed(body)
+    return None if decoder.failed else plain

@@ -1,0 +1,114 @@
+"""One HTTP request and one HTTP reply as values: what a door reads, and what it writes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urlsplit
+
+from mcprec_addon.exchange import Json, Opaque
+
+Ending = Literal["complete", "reset", "left", "stopped"]
+"""How a connection ended, as a door sees it: body whole, broken by the server, given up by the
+client, or ended by the recorder."""
+
+ReplyEnd = Literal["complete", "reset", "rst", "hold"]
+"""How a door ends a reply: whole; by closing in the middle of the body; by a TCP reset; or not
+at all, the connection is left open until the client goes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpRequest:
+    """A request, whole.
+
+    Attributes:
+        method: HTTP method, upper case.
+        url: Absolute URL as the agent meant it: scheme, host, port, path, query.
+        headers: Names in lower case, values as sent, in order; repeated names stay repeated.
+        body: The body, transfer coding undone, content coding not.
+        label: Label of the MCP server whose own port the request came in on, or None.
+        via: ``base-url`` for a request in origin form, ``proxy`` for one through the proxy.
+    """
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    label: str | None = None
+    via: Literal["base-url", "proxy"] = "base-url"
+
+    def header(self, name: str) -> str | None:
+        """Return the first value of a header, by its lower-case name, or None."""
+        return first_header(self.headers, name)
+
+    @property
+    def path(self) -> str:
+        """The path and query, as in a request line in origin form."""
+        parts = urlsplit(self.url)
+        return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, such as ``https://api.openai.com``."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes of a reply's body that belong together, and when they came (ms since the call)."""
+
+    at_ms: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A reply, ready to be written.
+
+    Attributes:
+        status: HTTP status.
+        headers: Without content-length, transfer-encoding and date, which the door adds.
+        pieces: The body. A reply of one piece at most that ends ``complete`` is sent with its
+            length, any other piece by piece, one HTTP chunk each.
+        end: How to end it.
+        hold_ms: With ``hold``: after how long the door closes the connection by itself; None
+            for never.
+    """
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    end: ReplyEnd = "complete"
+    hold_ms: int | None = None
+    streamed: bool = field(default=False)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it can go out in one write, with its length."""
+        return self.end == "complete" and not self.streamed and len(self.pieces) <= 1
+
+    @property
+    def body(self) -> bytes:
+        """All pieces joined."""
+        return b"".join(piece.data for piece in self.pieces)
+
+
+def first_header(headers: Iterable[tuple[str, str]], name: str) -> str | None:
+    """Return the first value of a header by its lower-case name, or None."""
+    return next((value for key, value in headers if key == name), None)
+
+
+def body_bytes(value: Json) -> bytes:
+    """Return a body that is no JSON as it came."""
+    content = value.content if isinstance(value, Opaque) else value
+    if isinstance(content, bytes):
+        return content
+    return content.encode("utf-8", "surrogateescape") if isinstance(content, str) else b""
+
+
+def text_or_bytes(body: bytes) -> Json:
+    """Return a body that is no JSON: its text, or its bytes where they are not UTF-8."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return Opaque(body)

@@ -1,0 +1,288 @@
+"""What an MCP request asks and what its answer says; the two protocol eras.
+
+Source: MCP 2026-07-28 (stateless era); 2025-03-26, 2025-06-18 and 2025-11-25 (classic era).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mcprec_addon.exchange import (
+    Era,
+    Input,
+    Json,
+    McpAnswer,
+    McpCall,
+    McpEvent,
+    Message,
+)
+from mcprec_addon.wire.headers import header_lines
+from mcprec_addon.wire.http import Piece, Reply, ReplyEnd, body_bytes
+from mcprec_addon.wire.jsonrpc import (
+    MISS_CODE,
+    Request,
+    error_bytes,
+    message_bytes,
+    response_bytes,
+)
+from mcprec_addon.wire.sse import encode_event
+
+TOKEN = "$token"  # noqa: S105 (a progress token is no secret)
+"""Stands in a cassette for the progress token of the call, which the caller makes up."""
+SUBSCRIPTION = "$id"
+"""Stands in a cassette for the id of the listen request a message belongs to."""
+SESSION_HEADER = "mcp-session-id"
+SESSION = "$session"
+"""Stands in a cassette for the session id that a classic handshake handed out."""
+LISTEN = "subscriptions/listen"
+HANDSHAKES = frozenset({"initialize", "server/discover"})
+
+_PREFIX = "io.modelcontextprotocol/"
+_SUBSCRIPTION_KEY = f"{_PREFIX}subscriptionId"
+_NAME_MEMBERS = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+    "tasks/result": "taskId",
+}
+_WITH_ARGUMENTS = frozenset({"tools/call", "prompts/get"})
+# What changes from run to run without changing what is asked.
+_VOLATILE_META = frozenset(
+    {"progressToken", "traceparent", "tracestate", "baggage"}
+    | {f"{_PREFIX}clientInfo", f"{_PREFIX}protocolVersion"}
+)
+_LEFT_HOLD_MS = 5000  # longer than any client that left waited for what never came
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """What an answer must carry to reach its request: the id, and the progress token if any."""
+
+    id: Json
+    token: Json = None
+
+
+def caller_of(request: Request) -> Caller:
+    """Return the id and progress token of a request."""
+    meta = _member(request.params, "_meta")
+    return Caller(id=request.id, token=_member(meta, "progressToken"))
+
+
+def _member(value: Json, key: str) -> Json:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def call_of(request: Request, server: str) -> McpCall:
+    """Return what a request asks, less what is made up anew for every request."""
+    params = request.params if isinstance(request.params, dict) else {}
+    if request.method == "initialize":
+        return McpCall(server=server, method="initialize", meta=_offer(params))
+    rest = dict(params)
+    meta = rest.pop("_meta", None)
+    name = _pop_name(request.method, rest)
+    args = rest.pop("arguments", None) if request.method in _WITH_ARGUMENTS else None
+    return McpCall(
+        server=server,
+        method=request.method,
+        name=name,
+        args=args if args != {} else None,
+        input=_pop_input(rest),
+        params=rest if isinstance(request.params, dict) else (request.params or {}),
+        meta=_kept_meta(meta),
+    )
+
+
+def _offer(params: dict[str, Json]) -> dict[str, Json]:
+    # A handshake offers; any client of the era gets the recorded answer (never in the key).
+    return {key: params[key] for key in ("protocolVersion", "capabilities") if key in params}
+
+
+def _pop_name(method: str, rest: dict[str, Json]) -> str | None:
+    member = _NAME_MEMBERS.get(method)
+    if member is None or not isinstance(rest.get(member), str):
+        return None
+    return str(rest.pop(member))
+
+
+def _pop_input(rest: dict[str, Json]) -> Input | None:
+    if not rest.keys() & {"requestState", "inputResponses"}:
+        return None
+    return Input(state=rest.pop("requestState", None), responses=rest.pop("inputResponses", None))
+
+
+def _kept_meta(meta: Json) -> dict[str, Json]:
+    if not isinstance(meta, dict):
+        return {}
+    kept = {key: value for key, value in meta.items() if key not in _VOLATILE_META}
+    return {key.removeprefix(_PREFIX): value for key, value in kept.items() if value != {}}
+
+
+def era_of(request: Request, headers: Mapping[str, str]) -> Era:
+    """Return the era a request is spoken in: by its `_meta`, else by its version header."""
+    meta = _member(request.params, "_meta")
+    version = _member(meta, f"{_PREFIX}protocolVersion") or headers.get("mcp-protocol-version")
+    return "stateless" if isinstance(version, str) and version >= "2026" else "classic"
+
+
+def protocol_version(request: Request, result: Json) -> str | None:
+    """Return the protocol version a request and its result speak, or None where neither says."""
+    negotiated = _member(result, "protocolVersion")
+    meta = _member(request.params, "_meta")
+    version = negotiated or _member(meta, f"{_PREFIX}protocolVersion")
+    return version if isinstance(version, str) else None
+
+
+def identity(result: Json) -> tuple[str | None, str | None]:
+    """Return name and version from the result of a handshake."""
+    info = _member(result, "serverInfo") or _member(
+        _member(result, "_meta"), f"{_PREFIX}serverInfo"
+    )
+    name, version = _member(info, "name"), _member(info, "version")
+    return (
+        name if isinstance(name, str) and name else None,
+        version if isinstance(version, str) and version else None,
+    )
+
+
+def event_of(message: dict[str, Json], at_ms: int, caller: Caller) -> McpEvent:
+    """Return a message of a stream as an event, its token or subscription id made constant."""
+    plain = {key: value for key, value in message.items() if key != "jsonrpc"}
+    return McpEvent(at_ms=at_ms, message=_swap(plain, caller, Caller(id=SUBSCRIPTION, token=TOKEN)))
+
+
+def _swap(message: dict[str, Json], old: Caller, new: Caller) -> dict[str, Json]:
+    params = message.get("params")
+    if not isinstance(params, dict):
+        return message
+    if old.token is not None and params.get("progressToken") == old.token:
+        return {**message, "params": {**params, "progressToken": new.token}}
+    meta = params.get("_meta")
+    if isinstance(meta, dict) and meta.get(_SUBSCRIPTION_KEY) == old.id:
+        return {
+            **message,
+            "params": {**params, "_meta": {**meta, _SUBSCRIPTION_KEY: new.id}},
+        }
+    return message
+
+
+def constant_result(value: Json, caller: Caller) -> Json:
+    """Return a result with the listen request's id in its `_meta` made constant."""
+    if not isinstance(value, dict):
+        return value
+    return _swap({"params": value}, caller, Caller(id=SUBSCRIPTION, token=TOKEN))["params"]
+
+
+def live_message(message: dict[str, Json], caller: Caller) -> dict[str, Json] | None:
+    """Return a recorded message for this caller; None for progress that it did not ask for."""
+    params = message.get("params")
+    recorded = isinstance(params, dict) and params.get("progressToken") == TOKEN
+    if recorded and caller.token is None:
+        return None
+    return _swap(message, Caller(id=SUBSCRIPTION, token=TOKEN), caller)
+
+
+def reply_of(
+    answer: McpAnswer, caller: Caller, *, session: str | None = None, held: bool = False
+) -> Reply:
+    """Return a recorded answer as the HTTP reply to this caller.
+
+    Args:
+        answer: The recorded answer.
+        caller: Whose request it answers.
+        session: Session id to hand out, for the answer of a classic handshake.
+        held: The stream stays open behind its events.
+    """
+    lines = header_lines(answer.headers)
+    headers = [line for line in lines if line[0] not in ("content-type", SESSION_HEADER)]
+    headers += [(SESSION_HEADER, session)] if session else []
+    if answer.kind == "body":
+        return _body_reply(answer, headers)
+    events = [live_message(event.message, caller) for event in answer.events]
+    at = [event.at_ms for event in answer.events]
+    pieces = [
+        Piece(at_ms, encode_event(message_bytes(message).decode(), event="message"))
+        for at_ms, message in zip(at, events, strict=True)
+        if message is not None
+    ]
+    final = _final_bytes(answer, caller)
+    if not answer.events and final is not None and answer.end is None:
+        content_type = [("content-type", "application/json")]
+        return Reply(
+            status=answer.status,
+            headers=(*content_type, *headers),
+            pieces=(Piece(0, final),),
+        )
+    if final is not None:
+        pieces.append(Piece(max(at, default=0), encode_event(final.decode(), event="message")))
+    return Reply(
+        status=answer.status,
+        headers=(
+            ("content-type", "text/event-stream"),
+            ("cache-control", "no-cache"),
+            *headers,
+        ),
+        pieces=tuple(pieces),
+        end="hold" if held else _reply_end(answer),
+        hold_ms=_LEFT_HOLD_MS if answer.end == "left" else None,
+        streamed=True,
+    )
+
+
+def _final_bytes(answer: McpAnswer, caller: Caller) -> bytes | None:
+    match answer.kind:
+        case "result":
+            constant = Caller(id=SUBSCRIPTION, token=TOKEN)
+            result = _swap({"params": answer.value}, constant, caller)["params"]
+            return response_bytes(caller.id, "result", result)
+        case "error":
+            return response_bytes(caller.id, "error", answer.value)
+        case _:
+            return None
+
+
+def _reply_end(answer: McpAnswer) -> ReplyEnd:
+    ends: dict[str | None, ReplyEnd] = {
+        None: "complete",
+        "cut": "complete",
+        "left": "hold",
+    }
+    return ends.get(answer.end, "reset")
+
+
+def _body_reply(answer: McpAnswer, headers: list[tuple[str, str]]) -> Reply:
+    content_type = [
+        (name, value) for name, value in header_lines(answer.headers) if name == "content-type"
+    ]
+    body = body_bytes(answer.value)
+    return Reply(
+        status=answer.status,
+        headers=(*content_type, *headers),
+        pieces=(Piece(0, body),) if body else (),
+        end=_reply_end(answer),
+    )
+
+
+def without_end(answer: McpAnswer) -> McpAnswer:
+    """Return an answer as complete."""
+    return replace(answer, end=None)
+
+
+def notification_of(message: Message, caller: Caller) -> dict[str, Json] | None:
+    """Return a recorded message as it goes to this caller; None where it must not."""
+    plain: dict[str, Json] = {"method": message.method}
+    if message.params not in (None, {}):
+        plain["params"] = message.params
+    return live_message(plain, caller)
+
+
+def miss_reply(request_id: Json, message: str) -> Reply:
+    """Return what an MCP client gets on a miss: the one form all SDKs turn into an error."""
+    return json_reply(200, error_bytes(request_id, MISS_CODE, message))
+
+
+def json_reply(status: int, body: bytes) -> Reply:
+    """Return a JSON body as a reply."""
+    headers = (("content-type", "application/json"),)
+    return Reply(status=status, headers=headers, pieces=(Piece(0, body),))

@@ -1,0 +1,179 @@
+"""Reads the HTTP answer to an MCP request as it arrives: JSON or an event stream.
+
+An answer is complete once its JSON-RPC response was seen, whatever happened to the connection
+afterwards: SDKs hang up as soon as they have it.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from mcprec_addon.exchange import End, Json, McpAnswer, McpEvent
+from mcprec_addon.jsonvalue import JsonError, loads
+from mcprec_addon.wire.headers import kept_headers, media_type
+from mcprec_addon.wire.http import Ending, text_or_bytes
+from mcprec_addon.wire.jsonrpc import Response, message_of
+from mcprec_addon.wire.mcp import (
+    SESSION,
+    SESSION_HEADER,
+    Caller,
+    constant_result,
+    event_of,
+)
+from mcprec_addon.wire.sse import SseReader
+
+_SSE = "text/event-stream"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Open:
+    """One request that waits for its answer."""
+
+    caller: Caller
+    events: list[McpEvent] = field(default_factory=list[McpEvent])
+    response: Response | None = None
+
+
+class McpAnswerReader:
+    """Reads the body of one POST's or GET's answer, for one request or a batch of them."""
+
+    def __init__(self, callers: list[Caller]) -> None:
+        self._open = [_Open(caller=caller) for caller in callers]
+        self._status = 200
+        self._lines: list[tuple[str, str]] = []
+        self._stream: SseReader | None = None
+        self._body = bytearray()
+        self._has_session = False
+
+    def head(self, status: int, lines: list[tuple[str, str]]) -> None:
+        """Take the status and header lines (names in lower case)."""
+        self._status = status
+        self._lines = lines
+        content_type = next((value for name, value in lines if name == "content-type"), None)
+        self._stream = SseReader() if media_type(content_type) == _SSE else None
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer is an event stream."""
+        return self._stream is not None
+
+    def feed(self, data: bytes, at_ms: int) -> list[McpEvent]:
+        """Take decoded bytes of the body; return the messages of a stream that they complete."""
+        if self._stream is None:
+            self._body += data
+            return []
+        found: list[McpEvent] = []
+        for event in self._stream.feed(data):
+            if event.data:
+                found.extend(self._message(event.data, at_ms))
+        return found
+
+    def _message(self, data: str, at_ms: int) -> list[McpEvent]:
+        try:
+            value = loads(data)
+        except JsonError:
+            return []
+        members = value if isinstance(value, list) else [value]
+        return [event for member in members for event in self._take(member, at_ms)]
+
+    def _take(self, value: Json, at_ms: int) -> list[McpEvent]:
+        message = message_of(value)
+        if message is None or not isinstance(value, dict):
+            return []
+        if isinstance(message, Response):
+            self._answer(message)
+            return []
+        waiting = self._waiting(value)
+        event = event_of(value, at_ms, waiting.caller)
+        waiting.events.append(event)
+        return [event]
+
+    def _waiting(self, value: dict[str, Json]) -> _Open:
+        """Return the request a message belongs to: by its token, else the first unanswered."""
+        params = value.get("params")
+        token = params.get("progressToken") if isinstance(params, dict) else None
+        unanswered = [open_ for open_ in self._open if open_.response is None] or self._open
+        named = (open_ for open_ in unanswered if token is not None and open_.caller.token == token)
+        return next(named, unanswered[0])
+
+    def _answer(self, response: Response) -> None:
+        waiting = [open_ for open_ in self._open if open_.response is None]
+        exact = (open_ for open_ in waiting if _same_id(open_.caller.id, response.id))
+        # A lone request takes any answer: servers write "1" for 1, null or "server-error".
+        fallback = waiting[0] if len(waiting) == 1 else None
+        chosen = next(exact, fallback)
+        if chosen is not None:
+            chosen.response = response
+
+    def mint_session(self) -> None:
+        """Note that this answer began a session; the id itself is never kept."""
+        self._has_session = True
+
+    def client_answered(self, request_id: Json, value: Json) -> bool:
+        """Take the client's answer to a request that the server sent on this stream.
+
+        Returns:
+            Whether it belongs here.
+        """
+        for open_ in self._open:
+            for index, event in enumerate(open_.events):
+                is_request = "id" in event.message and "method" in event.message
+                if is_request and event.answer is None and event.message["id"] == request_id:
+                    open_.events[index] = replace(event, answer=value)
+                    return True
+        return False
+
+    def finish(self, ending: Ending, *, without_events: bool = False) -> list[McpAnswer]:
+        """Return the answers, one for each request, in their order.
+
+        Args:
+            ending: How the connection ended.
+            without_events: The events were handed on as messages of their own already.
+        """
+        if without_events:
+            for open_ in self._open:
+                open_.events.clear()
+        text = None
+        if self._stream is None and self._body:
+            text = bytes(self._body)
+            self._read_body(text)
+        return [self._answer_of(open_, ending, text) for open_ in self._open]
+
+    def _read_body(self, text: bytes) -> None:
+        try:
+            value = loads(text)
+        except JsonError:
+            return
+        for member in value if isinstance(value, list) else [value]:
+            message = message_of(member)
+            if isinstance(message, Response):
+                self._answer(message)
+
+    def _answer_of(self, open_: _Open, ending: Ending, text: bytes | None) -> McpAnswer:
+        usual = _SSE if self._stream is not None else "application/json"
+        headers = kept_headers(self._lines, usual_type=usual)
+        if self._has_session:
+            headers[SESSION_HEADER] = SESSION
+        events = tuple(open_.events)
+        if open_.response is not None:
+            return McpAnswer(
+                kind=open_.response.kind,
+                value=constant_result(open_.response.value, open_.caller),
+                events=events,
+                status=self._status,
+                headers=headers,
+            )
+        end = self._end(ending)
+        if self._stream is None and (text is not None or ending == "complete"):
+            body = text_or_bytes(text or b"")
+            content_type = [line for line in self._lines if line[0] == "content-type"]
+            headers = {**headers, **dict(content_type)}
+            return McpAnswer(kind="body", value=body, status=self._status, headers=headers, end=end)
+        return McpAnswer(kind="none", events=events, status=self._status, headers=headers, end=end)
+
+    def _end(self, ending: Ending) -> End | None:
+        if ending != "complete":
+            return ending
+        return "cut" if self._stream is not None else None
+
+
+def _same_id(asked: Json, answered: Json) -> bool:
+    return type(asked) is type(answered) and asked == answered

@@ -1,0 +1,239 @@
+"""Model API requests and their answers, whole or streamed."""
+
+from urllib.parse import parse_qsl, urlencode
+
+from mcprec_addon.exchange import End, Json, ModelAnswer, ModelCall, Opaque, StreamEvent
+from mcprec_addon.jsonvalue import JsonError, dumps, is_plain, loads
+from mcprec_addon.wire.coding import decoded
+from mcprec_addon.wire.headers import header_lines, kept_headers, media_type
+from mcprec_addon.wire.http import (
+    Ending,
+    HttpRequest,
+    Piece,
+    Reply,
+    ReplyEnd,
+    body_bytes,
+    text_or_bytes,
+)
+from mcprec_addon.wire.providers import api_of, error_body, find_api
+from mcprec_addon.wire.sse import SseEvent, SseReader, encode_comment, encode_event
+
+_SSE = "text/event-stream"
+_CREDENTIAL_QUERY = frozenset({"key", "api-key", "api_key", "access_token", "token"})
+_LEFT_HOLD_MS = 5000  # longer than any client that left waited for what never came
+# The shortest waits that SDKs honour; a recorded one would cost its seconds on every replay.
+_SHORT_WAIT = "1"
+_LONG_WAITS = frozenset({"retry-after", "retry-after-ms"})
+
+
+def call_of(request: HttpRequest) -> ModelCall | None:
+    """Return the call a request is, or None where it is no row's."""
+    if request.method != "POST":
+        return None
+    plain = decoded(request.body, request.header("content-encoding"))
+    if not plain:
+        return None
+    try:
+        body = loads(plain)
+    except JsonError:
+        return None
+    row = find_api(request.path, body)
+    if row is None:
+        return None
+    return ModelCall(provider=row[0].name, path=public_path(request.path), request=body)
+
+
+def public_path(path: str) -> str:
+    """Return a path with credentials taken out of its query."""
+    bare, _, query = path.partition("?")
+    if not query:
+        return bare
+    pairs = parse_qsl(query, keep_blank_values=True)
+    kept = [(name, value) for name, value in pairs if name.lower() not in _CREDENTIAL_QUERY]
+    return bare + (f"?{urlencode(kept)}" if kept else "")
+
+
+def streams(call: ModelCall) -> bool:
+    """Whether a call asks for a stream."""
+    return isinstance(call.request, dict) and call.request.get("stream") is True
+
+
+class ModelAnswerReader:
+    """Reads one answer as it arrives.
+
+    A stream is complete once its end marker was seen, whatever happened to the connection
+    afterwards: clients hang up at ``[DONE]``.
+    """
+
+    def __init__(self, call: ModelCall) -> None:
+        self._api = api_of(call.provider, call.path)
+        self._status = 200
+        self._lines: list[tuple[str, str]] = []
+        self._stream: SseReader | None = None
+        self._body = bytearray()
+        self._events: list[StreamEvent] = []
+        self._has_ended = False
+
+    def head(self, status: int, lines: list[tuple[str, str]]) -> None:
+        """Take the status and header lines (names in lower case)."""
+        self._status = status
+        self._lines = lines
+        content_type = next((value for name, value in lines if name == "content-type"), None)
+        self._stream = SseReader() if media_type(content_type) == _SSE else None
+
+    def feed(self, data: bytes, at_ms: int) -> list[StreamEvent]:
+        """Take decoded bytes of the body; return the events of a stream that they complete."""
+        if self._stream is None:
+            self._body += data
+            return []
+        found = [self._event(event, at_ms) for event in self._stream.feed(data)]
+        self._events += found
+        return found
+
+    def _event(self, event: SseEvent, at_ms: int) -> StreamEvent:
+        if event.comment is not None:
+            return StreamEvent(at_ms=at_ms, kind="comment", value=event.comment)
+        data = event.data or ""
+        try:
+            value = loads(data)
+        except JsonError:
+            value = None
+        self._has_ended |= self._ends(data, value)
+        if value is None or not is_plain(value):
+            return StreamEvent(at_ms=at_ms, kind="text", value=data, event=event.event)
+        return StreamEvent(at_ms=at_ms, kind="json", value=value, event=event.event)
+
+    def _ends(self, data: str, value: Json) -> bool:
+        if self._api is None:
+            return False
+        if isinstance(value, dict):
+            return value.get("type") in self._api.end_types or bool(value.get("error"))
+        return data == self._api.end_text
+
+    def finish(self, ending: Ending, *, undecoded: bytes | None = None) -> ModelAnswer:
+        """Return the answer.
+
+        Args:
+            ending: How the connection ended.
+            undecoded: The body as it came, where its content coding could not be undone.
+        """
+        headers = kept_headers(self._lines, usual_type=self._usual_type())
+        if undecoded is not None:
+            return self._answer("body", Opaque(undecoded), self._end(ending), headers)
+        if self._stream is not None:
+            tail = "" if self._has_ended else self._stream.tail
+            return ModelAnswer(
+                kind="events",
+                events=tuple(self._events),
+                tail=tail or None,
+                status=self._status,
+                headers=headers,
+                end=None if self._has_ended else self._end(ending) or "cut",
+            )
+        if not self._body:
+            return self._answer("none", None, self._end(ending), headers)
+        return self._answer("body", body_value(bytes(self._body)), self._end(ending), headers)
+
+    def _usual_type(self) -> str:
+        return _SSE if self._stream is not None else "application/json"
+
+    def _answer(
+        self,
+        kind: str,
+        value: Json,
+        end: End | None,
+        headers: dict[str, str | list[str]],
+    ) -> ModelAnswer:
+        return ModelAnswer(
+            kind="none" if kind == "none" else "body",
+            value=value,
+            status=self._status,
+            headers=headers,
+            end=end,
+        )
+
+    def _end(self, ending: Ending) -> End | None:
+        return None if ending == "complete" else ending
+
+
+def body_value(body: bytes) -> Json:
+    """Return a body as JSON, or opaque where it is none."""
+    try:
+        return loads(body)
+    except JsonError:
+        pass
+    content = text_or_bytes(body)
+    return Opaque(content) if isinstance(content, str) else content
+
+
+def reply_of(answer: ModelAnswer, *, keep_waits: bool = False) -> Reply:
+    """Return a recorded answer as an HTTP reply.
+
+    Args:
+        answer: The recorded answer.
+        keep_waits: Keep ``retry-after`` as recorded instead of the shortest wait SDKs honour.
+    """
+    lines = header_lines(answer.headers)
+    headers = lines if keep_waits else _without_waits(lines)
+    hold_ms = _LEFT_HOLD_MS if answer.end == "left" else None
+    if answer.kind == "events":
+        pieces = [Piece(event.at_ms, _event_bytes(event)) for event in answer.events]
+        if answer.tail:
+            last = answer.events[-1].at_ms if answer.events else 0
+            pieces.append(Piece(last, answer.tail.encode()))
+        return Reply(
+            status=answer.status,
+            headers=(("content-type", _SSE), *headers),
+            pieces=tuple(pieces),
+            end=_reply_end(answer.end),
+            hold_ms=hold_ms,
+            streamed=True,
+        )
+    body = b""
+    if answer.kind == "body":
+        body = body_bytes(answer.value) if isinstance(answer.value, Opaque) else dumps(answer.value)
+        if not any(name == "content-type" for name, _ in headers):
+            headers = [("content-type", "application/json"), *headers]
+    return Reply(
+        status=answer.status,
+        headers=tuple(headers),
+        pieces=(Piece(0, body),) if body else (),
+        end=_reply_end(answer.end),
+        hold_ms=hold_ms,
+    )
+
+
+def _without_waits(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    if not any(name in _LONG_WAITS for name, _ in lines):
+        return lines
+    return [line for line in lines if line[0] not in _LONG_WAITS] + [
+        ("retry-after-ms", _SHORT_WAIT)
+    ]
+
+
+def _reply_end(end: End | None) -> ReplyEnd:
+    ends: dict[End | None, ReplyEnd] = {
+        None: "complete",
+        "cut": "complete",
+        "left": "hold",
+    }
+    return ends.get(end, "reset")
+
+
+def _event_bytes(event: StreamEvent) -> bytes:
+    match event.kind:
+        case "comment":
+            return encode_comment(str(event.value))
+        case "text":
+            return encode_event(str(event.value), event=event.event)
+        case "json":
+            return encode_event(dumps(event.value).decode(), event=event.event)
+
+
+def miss_reply(call: ModelCall, message: str) -> Reply:
+    """Return what a model client gets on a miss: an error it does not retry, in its own shape."""
+    return Reply(
+        status=400,
+        headers=(("content-type", "application/json"), ("x-should-retry", "false")),
+        pieces=(Piece(0, dumps(error_body(call.provider, message))),),
+    )

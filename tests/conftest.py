@@ -1,0 +1,61 @@
+"""Fixtures that every test may ask for: real peers, each a process that ends with its fixture."""
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.peers.process import ROOT, Peer, started
+
+type StartPeer = Callable[..., Peer]
+
+
+@pytest.fixture
+def start_peer() -> Generator[StartPeer]:
+    """Start peers with options of their own: ``start_peer(module, *options, python=…)``."""
+    with ExitStack() as peers:
+        yield lambda module, *options, **how: peers.enter_context(started(module, *options, **how))
+
+
+@pytest.fixture(scope="session")
+def mcp2_server() -> Generator[Peer]:
+    """Serve MCP with the 2.x SDK, in both eras."""
+    with started("tests.peers.mcp2_server") as peer:
+        yield peer
+
+
+@pytest.fixture(scope="session")
+def mcp1_python() -> str:
+    """Return an interpreter that has the 1.x MCP SDK."""
+    named = os.environ.get("MCPREC_TEST_MCP1_PYTHON")
+    python = Path(named) if named else ROOT / ".venv-mcp1" / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"no {python}; make setup makes it, or name one in MCPREC_TEST_MCP1_PYTHON")
+    return str(python)
+
+
+@pytest.fixture(scope="session")
+def mcp1_server(mcp1_python: str) -> Generator[Peer]:
+    """Serve MCP with the 1.x SDK, with sessions."""
+    with started("tests.peers.mcp1_server", python=mcp1_python) as peer:
+        yield peer
+
+
+@pytest.fixture(scope="session")
+def model_stub() -> Generator[Peer]:
+    """Serve a scripted model provider."""
+    with started("tests.peers.model_stub") as peer:
+        yield peer
+
+
+@pytest.fixture(scope="session")
+def model_env(model_stub: Peer) -> dict[str, str]:
+    """Return the variables that lead model SDKs to the stub, with keys it takes."""
+    return {
+        "OPENAI_BASE_URL": f"{model_stub.origin}/v1",
+        "OPENAI_API_KEY": "sk-proj-" + "a1B2" * 8,
+        "ANTHROPIC_BASE_URL": model_stub.origin,
+        "ANTHROPIC_API_KEY": "sk-ant-api03-" + "a1B2" * 8,
+    }

@@ -1,0 +1,46 @@
+"""Runs one client through a fixed small session and prints one line: what it saw, as JSON.
+
+``clients.py KIND [--url URL] [--models A,B]``: MCP clients take their URL from ``--url`` or
+``MCP_URL``, model clients from their SDK's own variables. Works from any folder.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from pathlib import Path
+
+CLIENTS = {
+    "mcp1": "mcp1_client",
+    "mcp2-auto": "mcp2_client",
+    "mcp2-stateless": "mcp2_client",
+    "mcp2-classic": "mcp2_client",
+    "openai": "openai_client",
+    "openai-stream": "openai_client",
+    "openai-async": "openai_client",
+    "openai-async-stream": "openai_client",
+    "responses": "openai_client",
+    "responses-stream": "openai_client",
+    "anthropic": "anthropic_client",
+    "anthropic-stream": "anthropic_client",
+    "anthropic-async": "anthropic_client",
+    "anthropic-async-stream": "anthropic_client",
+    "http-client": "plain_client",
+}
+MODELS = "ok,tool,email,429-then-200"
+
+
+def main() -> None:
+    """Run the client that the command line names."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kind", choices=CLIENTS)
+    parser.add_argument("--url", default=os.environ.get("MCP_URL", ""))
+    parser.add_argument("--models", default=MODELS, help="behaviours of the stub, in order")
+    options = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    client = importlib.import_module(f"tests.peers.{CLIENTS[options.kind]}")
+    client.run(options.kind, options.url, options.models.split(",")).write()
+
+
+if __name__ == "__main__":
+    main()

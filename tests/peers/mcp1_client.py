@@ -1,0 +1,49 @@
+"""A client of the 1.x MCP SDK, run by an interpreter that has it."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import anyio
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ElicitResult
+from pydantic import AnyUrl
+
+from tests.peers.mcp_session import Notices, run_session
+from tests.peers.transcript import Transcript
+
+type Sdk = Any
+"""An object of the SDK, whose attributes are read as a user would."""
+
+
+async def _say_name(_context: Sdk, _params: Sdk) -> ElicitResult:
+    return ElicitResult(action="accept", content={"name": "Robin"})
+
+
+async def _session(url: str, log: Transcript) -> None:
+    notices = Notices()
+    streams: Any = streamable_http_client(url)
+    async with (
+        streams as (reader, writer, _session_id),
+        ClientSession(
+            reader,
+            writer,
+            read_timeout_seconds=timedelta(seconds=5),
+            logging_callback=notices.on_log,
+            elicitation_callback=_say_name,
+        ) as client,
+    ):
+        await log.step("initialize", client.initialize())
+        await run_session(client, notices, log, uri=AnyUrl)
+
+
+def run(_kind: str, url: str, _models: Sequence[str]) -> Transcript:
+    """Run the client against a server and return what it saw."""
+    log = Transcript()
+
+    async def session() -> None:
+        await log.step("session", _session(url, log))
+
+    anyio.run(session)
+    return log

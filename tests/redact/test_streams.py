@@ -1,0 +1,127 @@
+"""Secrets split over the deltas of a stream."""
+
+import pytest
+
+from mcprec_addon.exchange import Json, StreamEvent
+from mcprec_addon.redact.finder import Edit
+from mcprec_addon.redact.redactor import Redactor
+from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.redact.streams import deltas, spread
+
+SECRET = "gh" + "p_" + "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
+TEXT = f'say {{"to":"\\nana@example.test","key":"{SECRET}"}} twice {SECRET}.'
+
+
+def chat(text: str) -> Json:
+    return {"id": "c", "choices": [{"index": 0, "delta": {"content": text}}]}
+
+
+def chat_arguments(text: str) -> Json:
+    call: Json = {"index": 1, "function": {"arguments": text}}
+    return {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
+
+
+def response(text: str) -> Json:
+    return {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "delta": text}
+
+
+def block(text: str) -> Json:
+    return {
+        "type": "content_block_delta",
+        "index": 2,
+        "delta": {"type": "text_delta", "text": text},
+    }
+
+
+def block_json(text: str) -> Json:
+    return {
+        "type": "content_block_delta",
+        "index": 3,
+        "delta": {"type": "input_json_delta", "partial_json": text},
+    }
+
+
+FORMATS = {
+    "chat": ("openai", chat),
+    "arguments": ("openai", chat_arguments),
+    "responses": ("openai", response),
+    "text": ("anthropic", block),
+    "json": ("anthropic", block_json),
+}
+
+
+def joined(events: tuple[StreamEvent, ...], provider: str) -> str:
+    return "".join(delta.text for event in events for delta in deltas(event.value, provider))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_secret_split_anywhere_is_gone(name: str) -> None:
+    """Tokens come a few characters at a time; no piece of them may stay."""
+    provider, make = FORMATS[name]
+    whole = Redactor(default_rules(), nonce="0a1b2c3d").text(TEXT)
+
+    for first in range(len(TEXT)):
+        for size in (0, 1, 7):
+            cuts = [TEXT[:first], TEXT[first : first + size], TEXT[first + size :]]
+            events = tuple(
+                StreamEvent(at_ms=at, kind="json", value=make(cut), event="e")
+                for at, cut in enumerate(cuts)
+            )
+            redactor = Redactor(default_rules(), nonce="0a1b2c3d")
+            clean = redactor.events(events, provider)
+
+            assert joined(clean, provider) == whole
+            assert [event.at_ms for event in clean] == [0, 1, 2]
+            assert redactor.events(clean, provider) == clean
+            text = str(clean)
+            assert not any(SECRET[at : at + 10] in text for at in range(len(SECRET) - 9))
+
+
+def test_channels_are_not_mixed() -> None:
+    """Two choices that stream at once are two texts."""
+    values: list[Json] = [
+        {"choices": [{"index": index, "delta": {"content": piece}}]}
+        for piece in ("ana@exam", "ple.test")
+        for index in (1, 0)
+    ]
+    events = tuple(StreamEvent(at_ms=0, kind="json", value=value) for value in values)
+
+    clean = Redactor(default_rules(), nonce="0a1b2c3d").events(events, "openai")
+
+    texts = [delta.text for event in clean for delta in deltas(event.value, "openai")]
+    assert texts == ["mcprec-0a1b2c3d-email-1-x@mcprec.example"] * 2 + ["", ""]
+
+
+def test_untouched_events_are_the_same() -> None:
+    """Only what holds a secret changes; audio is never scanned."""
+    audio: Json = {"type": "response.audio.delta", "item_id": "m", "delta": SECRET}
+    events = (
+        StreamEvent(at_ms=0, kind="json", value=response("hello")),
+        StreamEvent(at_ms=1, kind="json", value=audio),
+        StreamEvent(at_ms=2, kind="text", value="[DONE]"),
+    )
+
+    clean = Redactor(default_rules(), nonce="0a1b2c3d").events(events, "openai")
+
+    assert all(new is old for new, old in zip(clean, events, strict=True))
+
+
+def test_the_text_repeated_at_the_end_has_the_same_placeholder() -> None:
+    """Closing events carry the full text once more."""
+    done: Json = {"type": "response.output_text.done", "text": f"x {SECRET}"}
+    events = tuple(
+        StreamEvent(at_ms=0, kind="json", value=value)
+        for value in (response(f"x {SECRET[:9]}"), response(SECRET[9:]), done)
+    )
+
+    clean = Redactor(default_rules(), nonce="0a1b2c3d").events(events, "openai")
+
+    placeholder = "mcprec-0a1b2c3d-github-token-1-x"
+    assert str(clean[0].value).count(placeholder) == 1
+    assert clean[2].value == {"type": "response.output_text.done", "text": f"x {placeholder}"}
+
+
+def test_an_edit_goes_into_the_piece_where_it_starts() -> None:
+    """Empty pieces stay empty, and the number of pieces stays."""
+    assert spread(["ab", "", "cd", "ef"], [Edit(2, 5, "X")]) == ["ab", "", "X", "f"]
+    assert spread(["ab", "cd"], [Edit(0, 1, "X"), Edit(1, 4, "Y")]) == ["XY", ""]
