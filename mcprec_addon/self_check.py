@@ -39,7 +39,8 @@ class SelfCheck:
         lines += [f"#{exchange.seq} is never found" for exchange in self.unused]
         if self.holds:
             return f"{self.name}: all {self.played} exchanges answer their own calls"
-        found = f"{len(self.misses)} misses, {len(self.unused)} never found"
+        misses = "1 miss" if len(self.misses) == 1 else f"{len(self.misses)} misses"
+        found = f"{misses}, {len(self.unused)} never found"
         return "\n".join([*lines, f"{self.name}: {found}, of {self.played} exchanges"])
 
     def as_json(self) -> dict[str, Json]:

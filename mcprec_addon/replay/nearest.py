@@ -134,8 +134,10 @@ def _leaves(near: Near) -> int:
     return sum(each.leaves for each in near.differences)
 
 
-def _rank(near: Near) -> tuple[float, int]:
-    return -_text_in_common(near.differences), near.exchange.seq
+def _rank(near: Near) -> tuple[float, int, int]:
+    # What changed says more than what one of the two does not have at all.
+    one_sided = sum(each.kind != "changed" for each in near.differences)
+    return -_text_in_common(near.differences), one_sided, near.exchange.seq
 
 
 def _text_in_common(found: Iterable[Difference]) -> float:

@@ -5,7 +5,7 @@ always `auto`: answers in recorded order, then the last one again.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -27,7 +27,8 @@ from mcprec_addon.exchange import (
 from mcprec_addon.jsonvalue import Pointer, canonical
 from mcprec_addon.match.keys import Keys, digest, minted_ids
 from mcprec_addon.redact.bindings import Bindings
-from mcprec_addon.replay.miss import Miss, find_miss
+from mcprec_addon.replay.miss import Miss, era_miss, find_miss
+from mcprec_addon.wire.mcp import repeatable_tools
 
 Strategy = Literal["auto", "exact", "ordered"]
 ModelStrategy = Literal["auto", "exact", "ordered", "sequence"]
@@ -75,11 +76,20 @@ class Hit:
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """A recorded exchange, the placeholders in its key, and how often it was handed out."""
+    """A recorded exchange, the placeholders in its key, its era, how often it was handed out."""
 
     exchange: Exchange
     names: tuple[str, ...]
+    era: Era | None
     used: int = 0
+
+    def is_of(self, era: Era | None) -> bool:
+        """Whether it was recorded in an era, as far as both are known."""
+        return era is None or self.era in (None, era)
+
+    def rank(self, era: Era | None) -> tuple[bool, bool]:
+        """Its place among answers to one call: the caller's era first, `left` ones last."""
+        return not self.is_of(era), self.exchange.answer.end == "left"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,6 +115,7 @@ class Player:
     def __init__(self, cassette: Cassette, *, bindings: Bindings, options: PlayOptions) -> None:
         self._options = options
         self._bindings = bindings
+        self._eras = {label: server.era for label, server in cassette.header.servers.items()}
         self._recorded = [
             exchange
             for exchange in cassette.exchanges
@@ -116,27 +127,37 @@ class Player:
         self._all: list[_Entry] = []
         for exchange in self._recorded:
             self._file(exchange)
-        for entries in self._entries.values():
-            entries.sort(key=lambda entry: entry.exchange.answer.end == "left")
         self._model = [entry for entry in self._all if entry.exchange.call.half == "model"]
-        self._asked: Counter[str] = Counter()
-        self._repeatable = repeatable_tools(self._recorded)
+        self._asked: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        self._repeatable = {
+            (exchange.call.server, name)
+            for exchange in self._recorded
+            if isinstance(exchange.call, McpCall) and exchange.call.method == "tools/list"
+            for name in repeatable_tools(exchange.answer.value)
+        }
         self.tally = Tally()
 
     def _file(self, exchange: Exchange) -> None:
-        compared = self._keys.compared(exchange.call)
+        # A cassette written or edited by hand may hold what a rule finds in an incoming call.
+        compared = self._keys.compared(self._bindings.live(exchange.call)[0])
         self._compared.append(_with_call(exchange, compared))
         shape, names = self._bindings.shape(self._keys.canonical(compared))
-        entry = _Entry(exchange, names)
+        entry = _Entry(exchange, names, self._era(exchange))
         self._entries[digest(shape)].append(entry)
         self._all.append(entry)
 
+    def _era(self, exchange: Exchange) -> Era | None:
+        if not isinstance(exchange, McpExchange):
+            return None
+        return exchange.era or self._eras.get(exchange.call.server)
+
     def several_answers(self) -> Iterator[Exchange]:
         """Yield the first exchange of each key that has several different answers."""
-        for entries in self._entries.values():
-            first = entries[0].exchange
-            if len({canonical(_comparable(entry.exchange.answer)) for entry in entries}) > 1:
-                yield first
+        for filed in self._entries.values():
+            for names in dict.fromkeys(entry.names for entry in filed):
+                same = [entry.exchange for entry in filed if entry.names == names]
+                if len({canonical(_comparable(each.answer)) for each in same}) > 1:
+                    yield same[0]
 
     def play(
         self,
@@ -157,21 +178,23 @@ class Player:
         live = self._keys.compared(self._bindings.live(call)[0])
         shape, names = self._bindings.shape(self._keys.canonical(live))
         key = digest(shape)
-        self._asked[key] += 1
-        hit = (
-            self._sequence()
-            if self._is_sequence(call)
-            else self._find(key, names, call, era, prepared=prepared)
-        )
+        fitting = self._fitting(self._entries.get(key, ()), names)
+        if self._is_sequence(call):
+            key, names, fitting = "", (), self._model
+        # A live value counts under the placeholder that it stands for.
+        counted = key, fitting[0].names if names and fitting else names
+        self._asked[counted] += 1
+        allowed = self._allowed(fitting, names, era)
+        hit = self._find(allowed, names, call, era, prepared=prepared)
         if hit is not None:
             self._count(hit)
             return hit
-        miss = find_miss(
+        miss = self._era_miss(live, fitting, era) or find_miss(
             live,
             self._compared,
             ignore=self._options.ignore,
-            used_up=len(self._entries.get(key, ())),
-            asked=self._asked[key],
+            used_up=len(allowed),
+            asked=self._asked[counted],
             via=via,
         )
         self.tally.misses.append(miss)
@@ -185,59 +208,63 @@ class Player:
     def _is_sequence(self, call: Call) -> bool:
         return call.half == "model" and self._options.model_strategy == "sequence"
 
-    def _sequence(self) -> Hit | None:
-        entry = next((entry for entry in self._model if not entry.used), None)
-        return self._hand_out(entry, guessed=False) if entry is not None else None
+    def _fitting(self, entries: Sequence[_Entry], names: tuple[str, ...]) -> list[_Entry]:
+        """Return the entries that the bindings allow."""
+        if not names:
+            return list(entries)
+        new = [(entry, self._bindings.unify(entry.names, names)) for entry in entries]
+        settled = [entry for entry, bound in new if bound is not None and not bound]
+        return settled or [entry for entry, bound in new if bound is not None]
+
+    def _allowed(
+        self, fitting: list[_Entry], names: tuple[str, ...], era: Era | None
+    ) -> list[_Entry]:
+        if not self._options.strict:
+            return fitting
+        return [] if _is_guess(fitting, names) else [each for each in fitting if each.is_of(era)]
+
+    def _era_miss(self, live: Call, fitting: list[_Entry], era: Era | None) -> Miss | None:
+        """Return the miss of a call that --strict does not map from the other era."""
+        if not self._options.strict or not fitting or any(each.is_of(era) for each in fitting):
+            return None
+        recorded, other = fitting[0].exchange, fitting[0].era
+        if other is None or not isinstance(recorded, McpExchange):
+            return None
+        return era_miss(live, recorded, other)
 
     def _find(
         self,
-        key: str,
+        entries: list[_Entry],
         names: tuple[str, ...],
         call: Call,
         era: Era | None,
         *,
         prepared: bool,
     ) -> Hit | None:
-        entries = self._entries.get(key)
-        if not entries:
-            return None
-        fitting, guessed = self._fitting(entries, names)
-        if guessed and self._options.strict:
-            return None
+        guessed = _is_guess(entries, names)
         if prepared:
-            fitting = _without_refusals(fitting)
-        ordered = sorted(fitting, key=lambda entry: not _is_of_era(entry.exchange, era))
-        entry = self._choose(ordered, call)
+            entries = _without_refusals(entries)
+        entry = self._choose(entries, call, era)
         if entry is None:
             return None
         self._bindings.bind(self._bindings.unify(entry.names, names) or {})
         return self._hand_out(entry, guessed=guessed)
 
-    def _fitting(
-        self, entries: Sequence[_Entry], names: tuple[str, ...]
-    ) -> tuple[list[_Entry], bool]:
-        """Return the entries that the bindings allow, and whether recorded order must decide."""
-        if not names:
-            return list(entries), False
-        new = [(entry, self._bindings.unify(entry.names, names)) for entry in entries]
-        settled = [entry for entry, bound in new if bound is not None and not bound]
-        if settled:
-            return settled, False
-        allowed = [entry for entry, bound in new if bound is not None]
-        return allowed, len({entry.names for entry in allowed}) > 1
-
-    def _choose(self, entries: Sequence[_Entry], call: Call) -> _Entry | None:
+    def _choose(self, entries: Sequence[_Entry], call: Call, era: Era | None) -> _Entry | None:
+        strategy = self._strategy(call)
+        if strategy != "sequence":
+            entries = sorted(entries, key=lambda entry: entry.rank(era))
         if not entries:
             return None
-        strategy = self._strategy(call)
         if strategy == "exact":
             for entry in entries[1:]:
                 self._use(entry)
             return entries[0]
         fresh = next((entry for entry in entries if not entry.used), None)
-        if fresh is not None:
+        if fresh is not None or not self._may_repeat(call, strategy):
             return fresh
-        return entries[-1] if self._may_repeat(call, strategy) else None
+        best = entries[0].rank(era)
+        return [entry for entry in entries if entry.rank(era) == best][-1]
 
     def _strategy(self, call: Call) -> ModelStrategy:
         if isinstance(call, McpCall):
@@ -288,32 +315,9 @@ def counts(exchange: Exchange) -> bool:
     return not isinstance(exchange, McpExchange) or exchange.call.http_method == "POST"
 
 
-def repeatable_tools(
-    exchanges: Iterable[Exchange],
-) -> frozenset[tuple[str, str | None]]:
-    """Return server and name of the tools that say they may be asked again."""
-    found: set[tuple[str, str | None]] = set()
-    for exchange in exchanges:
-        if not isinstance(exchange, McpExchange) or exchange.call.method != "tools/list":
-            continue
-        result = exchange.answer.value
-        tools = result.get("tools") if isinstance(result, dict) else None
-        for tool in tools if isinstance(tools, list) else []:
-            if isinstance(tool, dict) and _says_repeatable(tool.get("annotations")):
-                found.add((exchange.call.server, str(tool.get("name"))))
-    return frozenset(found)
-
-
-def _says_repeatable(annotations: Json) -> bool:
-    if not isinstance(annotations, dict):
-        return False
-    return annotations.get("readOnlyHint") is True or annotations.get("idempotentHint") is True
-
-
-def _is_of_era(exchange: Exchange, era: Era | None) -> bool:
-    if era is None or isinstance(exchange, ModelExchange) or exchange.era is None:
-        return True
-    return exchange.era == era
+def _is_guess(fitting: Sequence[_Entry], names: tuple[str, ...]) -> bool:
+    """Whether several recorded calls fit live values, so that recorded order must decide."""
+    return bool(names) and len({entry.names for entry in fitting}) > 1
 
 
 def _without_refusals(entries: list[_Entry]) -> list[_Entry]:

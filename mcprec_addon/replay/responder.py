@@ -83,7 +83,7 @@ class Responder:
         self._player = player
         self._halves = halves
         self._on_miss = on_miss
-        self._sessions: dict[str, set[str]] = defaultdict(set)
+        self._sessions: dict[str, set[str]] = {}
         self._minted = 0
         self._labels = {
             _bare(server.url): label
@@ -156,11 +156,9 @@ class Responder:
 
     def _is_gone(self, label: str, session: str, asked: list[Request]) -> bool:
         is_handshake = bool(asked) and asked[0].method in mcp.HANDSHAKES
-        return (
-            bool(self._sessions[label])
-            and session not in self._sessions[label]
-            and not is_handshake
-        )
+        # Where none was handed out, the recording has no sessions, and any id does.
+        known = self._sessions.get(label)
+        return known is not None and session not in known and not is_handshake
 
     def _acknowledge(self, label: str, messages: list[RpcMessage]) -> Reply:
         for message in messages:
@@ -199,7 +197,7 @@ class Responder:
             return None
         self._minted += 1
         session = f"mcprec-session-{self._minted}"
-        self._sessions[label].add(session)
+        self._sessions.setdefault(label, set()).add(session)
         return session
 
     def _listen(self, found: Hit, answer: McpAnswer, caller: mcp.Caller) -> Reply:
@@ -231,7 +229,8 @@ class Responder:
         if request.method == "GET" and "text/event-stream" in accepts:
             return self._open_stream(label)
         if request.method == "DELETE":
-            self._sessions[label].discard(request.header(mcp.SESSION_HEADER) or "")
+            session = request.header(mcp.SESSION_HEADER) or ""
+            self._sessions.get(label, set[str]()).discard(session)
             return Reply(status=200)
         # OAuth and the like: a replay never asks for a token.
         return Reply(status=404)
@@ -275,7 +274,7 @@ class Responder:
             self.turned.ways.setdefault(half, asked)
 
     def _absorb_or_refuse(self, request: HttpRequest) -> Reply:
-        if is_absorbed(urlsplit(request.url).path):
+        if is_absorbed(_without_prefix(request).path):
             self.turned.absorbed[urlsplit(request.url).netloc] += 1
             return mcp.json_reply(200, b"{}")
         return self._refuse(request)

@@ -53,6 +53,7 @@ _VOLATILE_META = frozenset(
     {"progressToken", "traceparent", "tracestate", "baggage"}
     | {f"{_PREFIX}clientInfo", f"{_PREFIX}protocolVersion"}
 )
+_REPEATABLE = ("readOnlyHint", "idempotentHint")
 _LEFT_HOLD_MS = 5000  # longer than any client that left waited for what never came
 
 
@@ -144,6 +145,20 @@ def identity(result: Json) -> tuple[str | None, str | None]:
         name if isinstance(name, str) and name else None,
         version if isinstance(version, str) and version else None,
     )
+
+
+def repeatable_tools(result: Json) -> set[str]:
+    """Return the tools that a list of tools says may be called again to no further effect.
+
+    Source: MCP 2026-07-28, tool annotations: ``readOnlyHint`` and ``idempotentHint``.
+    """
+    tools = _member(result, "tools")
+    return {
+        name
+        for tool in (tools if isinstance(tools, list) else [])
+        if isinstance(name := _member(tool, "name"), str)
+        and any(_member(_member(tool, "annotations"), hint) is True for hint in _REPEATABLE)
+    }
 
 
 def event_of(message: dict[str, Json], at_ms: int, caller: Caller) -> McpEvent:
