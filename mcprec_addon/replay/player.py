@@ -115,7 +115,9 @@ class Player:
     def __init__(self, cassette: Cassette, *, bindings: Bindings, options: PlayOptions) -> None:
         self._options = options
         self._bindings = bindings
-        self._eras = {label: server.era for label, server in cassette.header.servers.items()}
+        self._eras: dict[str, Era | None] = {
+            label: server.era for label, server in cassette.header.servers.items()
+        }
         self._recorded = [
             exchange
             for exchange in cassette.exchanges
