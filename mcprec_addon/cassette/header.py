@@ -13,6 +13,7 @@ from mcprec_addon.exchange import (
     Server,
     Transport,
 )
+from mcprec_addon.jsonvalue import parse_pointer
 
 VERSION: Final = 1
 """The format this version writes, and the only one it reads."""
@@ -152,9 +153,14 @@ def _read_redaction(fields: Fields) -> Redaction:
 
 
 def _read_match(fields: Fields) -> Matching:
-    return Matching(
-        ignore=fields.texts("ignore"), normalize=fields.texts("normalize"), extra=fields.rest
-    )
+    ignore = fields.texts("ignore")
+    try:
+        for pointer in ignore:
+            parse_pointer(pointer)
+    except ValueError as error:
+        message = f'"match.ignore": {error}'
+        raise RecordProblemError(message) from error
+    return Matching(ignore=ignore, normalize=fields.texts("normalize"), extra=fields.rest)
 
 
 def _read_config(fields: Fields) -> list[str]:

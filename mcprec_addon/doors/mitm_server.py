@@ -115,7 +115,7 @@ def office_proxy(scheme: str, host: str, port: int) -> ServerSpec | None:
     """Return the proxy that the user's own environment names for an address, or None."""
     proxies = getproxies_environment()
     address = proxies.get(scheme) or proxies.get("all")
-    if not address or proxy_bypass(f"{host}:{port}", proxies):
+    if not address or proxy_bypass(f"{host}:{port}"):
         return None
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.hostname is None:

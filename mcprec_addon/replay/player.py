@@ -24,7 +24,7 @@ from mcprec_addon.exchange import (
     ModelExchange,
     Via,
 )
-from mcprec_addon.jsonvalue import Pointer, canonical
+from mcprec_addon.jsonvalue import Pointer, canonical, parse_pointer
 from mcprec_addon.match.keys import Keys, digest, minted_ids
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.replay.miss import Miss, era_miss, find_miss
@@ -47,7 +47,7 @@ class PlayOptions:
         model_strategy: For the model half.
         strict: No tool call is repeated, an ambiguous binding misses.
         halves: Which halves are replayed.
-        ignore: Pointers left out of every key.
+        ignore: Pointers left out of every key, beside those that the cassette brings along.
     """
 
     strategy: Strategy = "auto"
@@ -123,7 +123,8 @@ class Player:
             for exchange in cassette.exchanges
             if exchange.answer.end != "stopped" and exchange.call.half in options.halves
         ]
-        self._keys = Keys(ignore=options.ignore, answer_ids=minted_ids(self._recorded))
+        self._ignore = (*options.ignore, *map(parse_pointer, cassette.header.match.ignore))
+        self._keys = Keys(ignore=self._ignore, answer_ids=minted_ids(self._recorded))
         self._compared: list[Exchange] = []
         self._entries: dict[str, list[_Entry]] = defaultdict(list)
         self._all: list[_Entry] = []
@@ -194,7 +195,7 @@ class Player:
         miss = self._era_miss(live, fitting, era) or find_miss(
             live,
             self._compared,
-            ignore=self._options.ignore,
+            ignore=self._ignore,
             used_up=len(allowed),
             asked=self._asked[counted],
             via=via,

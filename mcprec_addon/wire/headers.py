@@ -48,17 +48,22 @@ _TRACKING_COOKIES = (
 
 
 def kept_headers(
-    lines: Iterable[tuple[str, str]], *, usual_type: str
+    lines: Iterable[tuple[str, str]], *, usual_type: str, exact: bool = False
 ) -> dict[str, str | list[str]]:
     """Return the headers to keep, by lower-case name; repeated ones as a list.
 
     Args:
         lines: Header lines, names in lower case.
         usual_type: Media type that goes without saying.
+        exact: A media type with parameters is not the usual one.
     """
     kept: dict[str, str | list[str]] = {}
     for name, value in lines:
-        if _is_dropped(name, value, usual_type):
+        if name == "content-type":
+            is_usual = (value if exact else media_type(value)) == usual_type
+        else:
+            is_usual = _is_dropped(name, value)
+        if is_usual:
             continue
         held = kept.get(name)
         match held:
@@ -71,9 +76,7 @@ def kept_headers(
     return kept
 
 
-def _is_dropped(name: str, value: str, usual_type: str) -> bool:
-    if name == "content-type":
-        return media_type(value) == usual_type
+def _is_dropped(name: str, value: str) -> bool:
     if name == "set-cookie":
         return value.startswith(_TRACKING_COOKIES)
     return name in _DROPPED or name.startswith(_DROPPED_PREFIXES)

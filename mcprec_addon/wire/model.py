@@ -117,7 +117,7 @@ class ModelAnswerReader:
             ending: How the connection ended.
             undecoded: The body as it came, where its content coding could not be undone.
         """
-        headers = kept_headers(self._lines, usual_type=self._usual_type())
+        headers = kept_headers(self._lines, usual_type=self._usual_type(), exact=True)
         if undecoded is not None:
             return self._answer("body", Opaque(undecoded), self._end(ending), headers)
         if self._stream is not None:
@@ -183,7 +183,7 @@ def reply_of(answer: ModelAnswer, *, keep_waits: bool = False) -> Reply:
             pieces.append(Piece(last, answer.tail.encode()))
         return Reply(
             status=answer.status,
-            headers=(("content-type", _SSE), *headers),
+            headers=tuple(_with_type(headers, _SSE)),
             pieces=tuple(pieces),
             end=_reply_end(answer.end),
             hold_ms=hold_ms,
@@ -192,8 +192,7 @@ def reply_of(answer: ModelAnswer, *, keep_waits: bool = False) -> Reply:
     body = b""
     if answer.kind == "body":
         body = body_bytes(answer.value) if isinstance(answer.value, Opaque) else dumps(answer.value)
-        if not any(name == "content-type" for name, _ in headers):
-            headers = [("content-type", "application/json"), *headers]
+        headers = _with_type(headers, "application/json")
     return Reply(
         status=answer.status,
         headers=tuple(headers),
@@ -201,6 +200,12 @@ def reply_of(answer: ModelAnswer, *, keep_waits: bool = False) -> Reply:
         end=_reply_end(answer.end),
         hold_ms=hold_ms,
     )
+
+
+def _with_type(lines: list[tuple[str, str]], usual_type: str) -> list[tuple[str, str]]:
+    if any(name == "content-type" for name, _ in lines):
+        return lines
+    return [("content-type", usual_type), *lines]
 
 
 def _without_waits(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:

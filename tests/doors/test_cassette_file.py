@@ -4,6 +4,7 @@ import os
 import resource
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,13 +34,18 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "triage.mcp"
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
-    """Let the system refuse files of more than 100 bytes, as a full disk would."""
+    """Let the system refuse files of more than 100 bytes, as a full disk would.
+
+    The limit is the process's own, so nothing else may be written meanwhile, pytest's log least.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def mode_of(path: Path) -> int:
@@ -189,15 +195,15 @@ def test_a_journal_that_cannot_be_created_is_named(tmp_path: Path) -> None:
         Journal(tmp_path / "missing" / "t.mcp")
 
 
-@pytest.mark.usefixtures("small_files")
 def test_a_full_disk_keeps_what_was_written(target: Path) -> None:
     """The lines before are whole, the reason is named, and later lines do not follow a gap."""
     journal = Journal(target)
     journal.append(b"a" * 79 + b"\n")
 
-    with pytest.raises(RecordingError, match="cannot be written, File too large; what came before"):
+    too_large = "cannot be written, File too large"
+    with small_files(), pytest.raises(RecordingError, match=f"{too_large}; what came before"):
         journal.append(b"b" * 79 + b"\n")
-    with pytest.raises(RecordingError, match="cannot be written, File too large"):
+    with pytest.raises(RecordingError, match=too_large):
         journal.append(b"c\n")
     journal.close()
 
@@ -294,7 +300,6 @@ def test_a_symbolic_link_stays_one(target: Path) -> None:
     assert real.read_bytes() == b"new"
 
 
-@pytest.mark.usefixtures("small_files")
 def test_a_failed_write_leaves_the_old_cassette_and_the_journal(target: Path) -> None:
     """Whatever goes wrong at the end, nothing that was there is lost."""
     target.write_bytes(b"old")
@@ -302,7 +307,7 @@ def test_a_failed_write_leaves_the_old_cassette_and_the_journal(target: Path) ->
     journal.append(b"{}\n")
     journal.close()
 
-    with pytest.raises(RecordingError) as caught:
+    with small_files(), pytest.raises(RecordingError) as caught:
         put_in_place(target, b"x" * 200)
 
     assert "cannot be put in place, File too large" in str(caught.value)
