@@ -1,5 +1,6 @@
 """What the options of the mitmproxy script ask for, as a recording or a replay."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,7 +100,7 @@ class AddonRun:
             strict=bool(given["strict"]),
             ignore=pointers(ignore, option="--set mcprec_ignore"),
         )
-        player, responder = stage(cassette, options, halves=halves)
+        player, responder = stage(cassette, options, halves=halves, environment=os.environ)
         replayed = Replayed(
             cassette=cassette,
             player=player,

@@ -89,4 +89,4 @@ class ListenError(McprecError):
         self.problem = problem
 
     def __str__(self) -> str:
-        return f"cannot listen on {self.address}, {self.problem}; choose another with --listen"
+        return f"cannot listen on {self.address}, {self.problem}; stop what listens there first"

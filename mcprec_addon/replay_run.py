@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.doors.certificates import Authority
-from mcprec_addon.doors.child import Doors, find_program, replay_environment
+from mcprec_addon.doors.child import Doors, dummies, find_program, replay_environment
 from mcprec_addon.doors.http_server import HttpServer
 from mcprec_addon.doors.routes import door_url
 from mcprec_addon.errors import UsageError
@@ -76,9 +76,16 @@ async def replay(run: ReplayRun) -> Replayed:
         find_program(run.command, os.environ)
     for warning in cassette.warnings:
         run.say(warning)
-    player, responder = stage(cassette, run.options, halves=halves, on_miss=_teller(run))
+    environment = {**os.environ, **dummies(os.environ, sources=_variables(cassette), keep=run.keep)}
+    player, responder = stage(
+        cassette, run.options, halves=halves, environment=environment, on_miss=_teller(run)
+    )
+    if run.options.strategy == "exact":
+        for exchange in player.several_answers():
+            title = f"#{exchange.seq} {call_title(exchange.call)}"
+            run.say(f"{title} has several different answers; exact always gives the first")
     with tempfile.TemporaryDirectory(prefix="mcprec-") as folder:
-        status = await _replay_in(run, cassette, responder, Path(folder))
+        status = await _replay_in(run, cassette, responder, environment, Path(folder))
     return Replayed(
         cassette=cassette,
         player=player,
@@ -94,12 +101,21 @@ def stage(
     options: PlayOptions,
     *,
     halves: frozenset[Half],
+    environment: Mapping[str, str],
     on_miss: Callable[[Miss], None] = lambda _: None,
 ) -> tuple[Player, Responder]:
-    """Return a player and responder for one replay of a cassette, any door."""
+    """Return a player and responder for one replay of a cassette, any door.
+
+    Args:
+        cassette: What is replayed.
+        options: How calls are matched.
+        halves: Which halves are replayed.
+        environment: The agent's: what it holds in place of a recorded secret stands for it.
+        on_miss: Told of each miss as it happens.
+    """
     redaction = cassette.header.redaction
     bindings = Bindings(redaction, default_rules(redaction.builtin))
-    bindings.known(_source_values(cassette))
+    bindings.known(_source_values(cassette, environment))
     player = Player(cassette, bindings=bindings, options=replace(options, halves=halves))
     return player, Responder(cassette, player, halves=halves, on_miss=on_miss)
 
@@ -125,19 +141,30 @@ def present_halves(cassette: Cassette, asked: frozenset[Half], *, path: Path) ->
     return asked or present
 
 
-def _source_values(cassette: Cassette) -> dict[str, str]:
+def _variables(cassette: Cassette) -> set[str]:
+    """Return the variables that the header names as sources of secrets."""
+    sources = cassette.header.redaction.sources.values()
+    named = {source for names in sources for source in names if source.startswith("env:")}
+    return {source.removeprefix("env:") for source in named}
+
+
+def _source_values(cassette: Cassette, environment: Mapping[str, str]) -> dict[str, str]:
     """Return what the variables hold that the header names as sources, by placeholder."""
     values: dict[str, str] = {}
     for placeholder, sources in cassette.header.redaction.sources.items():
         for source in sources:
-            value = os.environ.get(source.removeprefix("env:"))
+            value = environment.get(source.removeprefix("env:"))
             if source.startswith("env:") and value:
                 values[placeholder] = value
     return values
 
 
 async def _replay_in(
-    run: ReplayRun, cassette: Cassette, responder: Responder, folder: Path
+    run: ReplayRun,
+    cassette: Cassette,
+    responder: Responder,
+    environment: Mapping[str, str],
+    folder: Path,
 ) -> int | None:
     authority = Authority()
     server = HttpServer(responder.respond, authority=authority)
@@ -150,14 +177,8 @@ async def _replay_in(
         }
         doors = _replay_doors(run, cassette, port, ports)
         doors = with_certificates(doors, authority.ca_pem, folder)
-        sources = {
-            source.removeprefix("env:")
-            for names in cassette.header.redaction.sources.values()
-            for source in names
-            if source.startswith("env:")
-        }
-        environment = replay_environment(os.environ, doors, sources=sources, keep=run.keep)
-        return await run_child(run.command, run.announce, environment, doors)
+        led = replay_environment(environment, doors)
+        return await run_child(run.command, run.announce, led, doors)
     finally:
         await server.close()
 
@@ -221,18 +242,21 @@ def conclude_replay(
         warnings=list(_warnings(replayed)),
         child=replayed.child,
         demands=Demands(all_used=all_used, strict=strict),
-        record_command=f"mcprec record --out {path} --force{_servers(replayed)} -- {agent}",
+        record_command=_record_command(replayed, path, agent),
     )
 
 
-def _servers(replayed: Replayed) -> str:
-    """Return the `--http` options that the cassette was recorded with."""
+def _record_command(replayed: Replayed, path: Path, agent: str) -> str:
+    """Return the command that records a cassette anew, with the options it was recorded with."""
     servers = replayed.cassette.header.servers
-    return "".join(
-        f" --http {label}={server.url}"
+    ways = {server.via for server in servers.values()} | {replayed.cassette.model_via}
+    http = "".join(
+        f" --http {shlex.quote(f'{label}={server.url}')}"
         for label, server in servers.items()
         if server.url and server.via == "base-url"
     )
+    via = " --via proxy" if ways - {None} == {"proxy"} else ""
+    return f"mcprec record --out {shlex.quote(str(path))} --force{http}{via} -- {agent}"
 
 
 def _warnings(replayed: Replayed) -> Iterator[str]:
@@ -240,6 +264,6 @@ def _warnings(replayed: Replayed) -> Iterator[str]:
     for half, way in turned.ways.items():
         yield f"the {half} half came in by {way}, it was recorded the other way"
     if turned.live_model:
-        yield "a model call was refused: a live model belongs to mcprec eval"
+        yield "a model call was refused: the model half is not replayed, and nothing goes live"
     if turned.sockets:
         yield f"WebSocket upgrades of model APIs answered 426: {turned.sockets}"

@@ -20,7 +20,7 @@ ERRORS: list[tuple[McprecError, str, int]] = [
     (RecordingError("a.mcp", "disk full"), "a.mcp: disk full", 4),
     (
         ListenError("127.0.0.1:80", "the port is in use"),
-        "cannot listen on 127.0.0.1:80, the port is in use; choose another with --listen",
+        "cannot listen on 127.0.0.1:80, the port is in use; stop what listens there first",
         2,
     ),
 ]

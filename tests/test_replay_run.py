@@ -66,6 +66,27 @@ def test_the_child_gets_dummies_for_credentials(
     assert seen["KEPT_TOKEN"] == "real"
 
 
+def test_a_dummy_stands_for_the_secret_that_its_variable_held(tmp_path: Path) -> None:
+    """CI has no token, and the agent still puts what it has into its calls."""
+    held = (
+        '"redaction":{"builtin":1,"placeholders":{"api-key":1},'
+        '"sources":{"api-key-1":["env:MY_TOKEN"]}}'
+    )
+    text = CASSETTE.replace('"servers"', f'{held},"servers"').replace('"bug"', '"api-key-1"')
+    path = cassette(tmp_path, text)
+    script = """
+import json, os, urllib.request
+params = {"name": "search", "arguments": {"q": os.environ["MY_TOKEN"]}}
+body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+request = urllib.request.Request(os.environ["MCPREC_URL_TRACKER"], json.dumps(body).encode())
+assert "result" in json.load(urllib.request.urlopen(request))
+"""
+
+    replayed = asyncio.run(replay(ReplayRun(path=path, command=[sys.executable, "-c", script])))
+
+    assert (replayed.child, replayed.player.tally.misses) == (0, [])
+
+
 def test_an_allowed_host_is_direct(tmp_path: Path) -> None:
     """It goes past us, which has no client code, and the report says so."""
     path = cassette(tmp_path)

@@ -232,7 +232,7 @@ class _Reader:
             self._read_first(record)
             return
         if "mcprec" in record:
-            message = "a second header; join recordings with mcprec merge, or delete this line"
+            message = "a second header; a cassette has one: keep one recording, or delete this line"
             raise RecordProblemError(message)
         kind = record.pop("kind", None)
         read = self._kinds.get(kind if isinstance(kind, str) else "")

@@ -30,7 +30,7 @@ _CREDENTIAL = re.compile(
     r"(?i)(^|_)(api_?key|token|secret|passw(or)?d|credentials?|access_?key(_id)?|auth)$"
 )
 _NOT_CREDENTIALS = frozenset({"SSH_AUTH_SOCK", "GPG_AGENT_INFO"})
-_DUMMY = "mcprec-replays-without-it"
+_DUMMY = "mcprec-dummy"
 _NO_TELEMETRY = {
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -119,29 +119,29 @@ def credential_variables(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def replay_environment(
-    environment: Mapping[str, str],
-    doors: Doors,
-    *,
-    sources: Iterable[str],
-    keep: Iterable[str],
+def dummies(
+    environment: Mapping[str, str], *, sources: Iterable[str], keep: Iterable[str]
 ) -> dict[str, str]:
-    """Return the environment of a replayed child: doors, dummies, no telemetry.
+    """Return stand-ins of a valid shape for every credential a replayed child may look for.
 
     Args:
         environment: The environment mcprec was started with.
-        doors: The run's doors.
         sources: Names of variables that held a secret while recording.
         keep: Variables that keep their value.
     """
-    dummies = dict.fromkeys(sources, _DUMMY)
-    dummies |= dict.fromkeys(credential_variables(environment), _DUMMY)
+    names = {*sources, *credential_variables(environment)}
+    # One for each variable: a replay tells by its value which secret it stands for.
+    found = {name: f"{_DUMMY}-{name.lower()}" for name in names}
     for provider in PROVIDERS.values():
-        dummies |= provider.dummies
-    dummies |= OTHER_DUMMIES
+        found |= provider.dummies
+    found |= OTHER_DUMMIES
     kept = set(keep)
-    dummies = {name: value for name, value in dummies.items() if name not in kept}
-    return {**environment, **dummies, **_NO_TELEMETRY, **doors.variables()}
+    return {name: value for name, value in found.items() if name not in kept}
+
+
+def replay_environment(environment: Mapping[str, str], doors: Doors) -> dict[str, str]:
+    """Return the environment of a replayed child: doors, and no telemetry."""
+    return {**environment, **_NO_TELEMETRY, **doors.variables()}
 
 
 def find_program(command: Sequence[str], environment: Mapping[str, str]) -> None:

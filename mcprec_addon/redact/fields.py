@@ -51,7 +51,7 @@ _NAMELESS = Scope(has_names=False)
 
 MCP = Scope(
     exempt=frozenset({"requestState", "cursor", "nextCursor", "progressToken"}),
-    ids=frozenset({"taskId", "requestId", "io.modelcontextprocol/subscriptionId"}),
+    ids=frozenset({"taskId", "requestId", "io.modelcontextprotocol/subscriptionId"}),
     data=frozenset({"arguments", "structuredContent"}),
     schemas=frozenset({"inputSchema", "outputSchema", "requestedSchema"}),
     has_blocks=True,

@@ -48,7 +48,6 @@ _RULES: Mapping[str, re.Pattern[str]] = {
     ),
     "counter": re.compile(rf"(?i)(?<![a-z])((?:{_COUNTED})(?:[ _:=#-]|\bno\.?){{0,3}})\d+"),
 }
-_NORMALIZED = frozenset({"date", "time", "uuid", "tmp"})  # names that --normalize takes
 _COUNTED_MEMBER = re.compile(
     rf"(?:^|[_-])(?i:{_COUNTED}|retry[_-]count)s?$|[a-z](?:Attempt|Counter|RetryCount|Seq|Nonce)$"
 )
@@ -100,12 +99,8 @@ def offer(difference: Difference) -> str | None:
     if kind is None:
         return None
     pointer = pointer_text(difference.pointer)
-    is_text = isinstance(difference.old, str)
-    names = [name for name in kind.split() if is_text and name in _NORMALIZED]
-    normalize = " ".join(f"--normalize {name}" for name in names)
     looks = {"tmp": "temporary path", "date time": "date and time"}.get(kind, kind)
-    ways = " or ".join(filter(None, [normalize, f"--ignore {_argument(pointer)}"]))
-    return f"looks like a {looks} that changes by itself: {ways}"
+    return f"looks like a {looks} that changes by itself: --ignore {_argument(pointer)}"
 
 
 def _argument(pointer: str) -> str:

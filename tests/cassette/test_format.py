@@ -284,7 +284,7 @@ def test_two_branches_merged_without_a_word_load() -> None:
         (PING, "t.mcp:1: the first line is no header; a cassette starts with"),
         (b"[1]\n", "t.mcp:1: the line is no object"),
         (b'{"mcprec":9}\n', "t.mcp:1: format version 9 is unknown"),
-        (HEADER + PING + HEADER, "t.mcp:3: a second header; join recordings with mcprec merge"),
+        (HEADER + PING + HEADER, "t.mcp:3: a second header; a cassette has one"),
         (HEADER + b"<<<<<<< ours\n" + PING, "t.mcp:2: a conflict marker is left"),
         (HEADER + PING + b"=======\n" + PING, "t.mcp:3: a conflict marker is left"),
         (HEADER + PING + b">>>>>>> theirs\n", "t.mcp:3: a conflict marker is left"),

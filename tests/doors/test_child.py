@@ -13,6 +13,7 @@ from mcprec_addon.doors.child import (
     Child,
     Doors,
     credential_variables,
+    dummies,
     find_program,
     replay_environment,
     until_stopped,
@@ -190,20 +191,19 @@ def test_a_replay_has_dummies_and_no_telemetry() -> None:
     """Real keys have no business in a replay, unless they are kept by name."""
     environment = {"OPENAI_API_KEY": "real", "MY_TOKEN": "real", "OTHER_TOKEN": "real", "A": "1"}
 
-    made = replay_environment(environment, Doors(), sources=["GONE"], keep=["MY_TOKEN"])
+    stand_ins = dummies(environment, sources=["GONE"], keep=["MY_TOKEN"])
+    made = replay_environment(environment | stand_ins, Doors())
 
     assert made["OPENAI_API_KEY"].startswith("sk-")
     assert made["ANTHROPIC_API_KEY"].startswith("sk-ant-")
-    assert made["OTHER_TOKEN"] == made["GONE"] == "mcprec-replays-without-it"
+    assert "" != made["OTHER_TOKEN"] != made["GONE"] != "real"
     assert (made["MY_TOKEN"], made["A"]) == ("real", "1")
     assert made["DISABLE_TELEMETRY"] == "1"
 
 
 def test_a_variable_to_keep_that_is_not_set_stays_unset() -> None:
     """The agent may take another way where a key is absent."""
-    made = replay_environment(
-        {}, Doors(), sources=["TRACKER_TOKEN"], keep=["TRACKER_TOKEN", "ANTHROPIC_API_KEY"]
-    )
+    made = dummies({}, sources=["TRACKER_TOKEN"], keep=["TRACKER_TOKEN", "ANTHROPIC_API_KEY"])
 
     assert made.keys().isdisjoint({"TRACKER_TOKEN", "ANTHROPIC_API_KEY"})
 
@@ -217,7 +217,7 @@ def test_the_doors_go_before_what_was_set() -> None:
         direct=["127.0.0.1:9", "127.0.0.1:10"],
     )
 
-    made = replay_environment(environment, doors, sources=(), keep=())
+    made = replay_environment(environment, doors)
 
     assert made["HTTPS_PROXY"] == made["https_proxy"] == "http://127.0.0.1:9"
     assert made["NO_PROXY"] == made["no_proxy"] == "127.0.0.1:9,127.0.0.1:10"

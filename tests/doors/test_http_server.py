@@ -319,7 +319,8 @@ async def test_port_in_use_is_a_listen_error() -> None:
             await place.server.listen(port=place.port)
 
     assert str(caught.value) == (
-        f"cannot listen on 127.0.0.1:{place.port}, the port is in use; choose another with --listen"
+        f"cannot listen on 127.0.0.1:{place.port}, "
+        "the port is in use; stop what listens there first"
     )
 
 

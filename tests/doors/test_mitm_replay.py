@@ -23,7 +23,7 @@ def addon(answer: ModelAnswer) -> ReplayAddon:
     request: Json = {"messages": []}
     call = ModelCall(provider="openai", path="/v1/chat/completions", request=request)
     cassette = Cassette(exchanges=(ModelExchange(seq=1, call=call, answer=answer),))
-    _, responder = stage(cassette, PlayOptions(), halves=frozenset({"model"}))
+    _, responder = stage(cassette, PlayOptions(), halves=frozenset({"model"}), environment={})
     return ReplayAddon(responder)
 
 

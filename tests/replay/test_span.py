@@ -100,7 +100,7 @@ def test_counter_member_is_volatile_by_its_name() -> None:
 def test_offers() -> None:
     """The line can be copied to the command line as it is."""
     assert offer(at("2026-10-05", "2026-10-09")) == (
-        "looks like a date that changes by itself: --normalize date or --ignore /args/since"
+        "looks like a date that changes by itself: --ignore /args/since"
     )
     assert offer(at(1, 2, "attempt")) == (
         "looks like a counter that changes by itself: --ignore /args/attempt"
