@@ -1,0 +1,247 @@
+"""Measures what mcprec promises of speed: ratios side by side in one run, medians of rounds.
+
+``python scripts/bench.py [--only a,c] [--rounds N]``. A missed target is printed, not raised:
+a figure is no test. Everything listens on 127.0.0.1 and is ended by the end.
+"""
+
+import argparse
+import asyncio
+import statistics
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from bench_load import Upstream, first_event_s, requests_per_s, sdk_calls_per_s
+from bench_parts import (
+    CALLS,
+    CHAT_BODY,
+    CHAT_PATH,
+    RPC_BODY,
+    big_cassette,
+    first_answer,
+    mitmdump,
+    python,
+    recorder,
+    replayer,
+    small_cassette,
+    uvicorn_app,
+)
+
+from mcprec_addon.doors.cassette_file import load_cassette
+from mcprec_addon.exchange import McpCall
+from mcprec_addon.replay.miss import find_miss
+
+_MANY = 10_000
+_MOST_MIB = 100
+_LATEST_FIRST_EVENT = 1.15
+_LONGEST_MISS_S = 0.1
+_LINEAR = 12  # times as long for ten times as much, with room for a cold cache
+_REQUESTS = 600  # a round of one load: long enough to hide the start, short enough for five
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure, its target, and whether it is reached."""
+
+    name: str
+    figure: str
+    target: str = ""
+    is_reached: bool | None = None
+
+    def text(self) -> str:
+        """Return the row for a terminal."""
+        verdict = {None: "", True: "ok", False: "MISSED"}[self.is_reached]
+        return f"{self.name:<58} {self.figure:>18}  {self.target:<10} {verdict}"
+
+
+def ratio(name: str, ours: float, theirs: float, *, least: float, unit: str) -> Row:
+    """Return a row for a rate that must be at least `least` of another's."""
+    value = ours / theirs
+    figure = f"{ours:.0f}/{theirs:.0f} {unit} {value:.2f}x"
+    return Row(name, figure, f">= {least}x", value >= least)
+
+
+async def medians[K](
+    measured: dict[K, Callable[[], Awaitable[float]]], rounds: int
+) -> dict[K, float]:
+    """Return the median of each measure, taken in turn so that load hits all alike."""
+    seen: dict[K, list[float]] = {key: [] for key in measured}
+    for _ in range(rounds):
+        for key, measure in measured.items():
+            seen[key].append(await measure())
+    return {key: statistics.median(values) for key, values in seen.items()}
+
+
+async def recording(folder: Path, rounds: int) -> list[Row]:
+    """(a) Recording beside bare forwarding by mitmdump."""
+    rows: list[Row] = []
+    upstream = await Upstream.started()
+    streams = folder / "stream.py"
+    streams.write_text("def responseheaders(flow):\n    flow.response.stream = True\n")
+    addon = await python("-m", "mcprec_addon", "addon")
+    with ExitStack() as stack:
+        bare = stack.enter_context(mitmdump(upstream.port))
+        streaming = stack.enter_context(mitmdump(upstream.port, "-s", str(streams)))
+        option = f"mcprec_record={folder / 'addon.mcp'}"
+        scripted = stack.enter_context(mitmdump(upstream.port, "-s", addon, "--set", option))
+        embedded = stack.enter_context(recorder(folder / "embedded.mcp", upstream.port))
+        bodies = {"MCP tools/call": ("/mcp", RPC_BODY), "chat": (CHAT_PATH, CHAT_BODY)}
+        for title, (path, body) in bodies.items():
+            for clients in (1, 16):
+                load = partial(requests_per_s, body=body, clients=clients, total=_REQUESTS)
+                found = await medians(
+                    {
+                        "bare": partial(load, bare, path=path),
+                        "addon": partial(load, scripted, path=path),
+                        "record": partial(
+                            load, embedded.port_for(path), path=embedded.path_for(path)
+                        ),
+                    },
+                    rounds,
+                )
+                for name in ("addon", "record"):
+                    title_of = f"a {name}, {title}, c={clients} / mitmdump"
+                    rows.append(
+                        ratio(title_of, found[name], found["bare"], least=0.85, unit="req/s")
+                    )
+        first = await medians(
+            {
+                "stream": partial(first_event_s, streaming),
+                "addon": partial(first_event_s, scripted),
+                "record": partial(
+                    first_event_s, embedded.port_for(CHAT_PATH), path=embedded.path_for(CHAT_PATH)
+                ),
+            },
+            rounds * 5,
+        )
+        for name in ("addon", "record"):
+            value = first[name] / first["stream"]
+            figure = f"{first[name] * 1e3:.1f}/{first['stream'] * 1e3:.1f} ms {value:.2f}x"
+            title = f"a {name}, first event / mitmdump stream=True"
+            rows.append(Row(title, figure, "<= 1.15x", value <= _LATEST_FIRST_EVENT))
+    await upstream.close()
+    return rows
+
+
+async def replaying(folder: Path, rounds: int) -> list[Row]:
+    """(b) The replay server beside a plain uvicorn app that returns the same bytes."""
+    rows: list[Row] = []
+    path = small_cassette(folder / "small.mcp")
+    with ExitStack() as stack:
+        ours = stack.enter_context(replayer(path, "--model-match", "exact"))
+        plain = stack.enter_context(uvicorn_app(folder, path))
+        for title, (where, body) in CALLS.items():
+            for clients in (1, 16):
+                load = partial(
+                    requests_per_s, path=where, body=body, clients=clients, total=_REQUESTS * 3
+                )
+                found = await medians(
+                    {"ours": partial(load, ours.port_for(where)), "uvicorn": partial(load, plain)},
+                    rounds,
+                )
+                rows.append(
+                    ratio(
+                        f"b replay, {title}, c={clients} / uvicorn",
+                        found["ours"], found["uvicorn"], least=0.5, unit="req/s",
+                    )
+                )  # fmt: skip
+        calls = await medians(
+            {
+                "ours": partial(sdk_calls_per_s, ours.port_for(CHAT_PATH)),
+                "uvicorn": partial(sdk_calls_per_s, plain),
+            },
+            rounds,
+        )
+        title = "b replay through the openai SDK / uvicorn"
+        rows.append(ratio(title, calls["ours"], calls["uvicorn"], least=0.8, unit="calls/s"))
+    return rows
+
+
+async def loading(folder: Path, rounds: int) -> list[Row]:
+    """(c) Start to first answer, and memory, with many recorded exchanges."""
+    rows: list[Row] = []
+    seen: dict[int, tuple[float, float]] = {}
+    for count in (_MANY, 10 * _MANY):
+        path = big_cassette(folder / f"{count}.mcp", count)
+        runs = [await first_answer(path) for _ in range(rounds if count == _MANY else 3)]
+        took = statistics.median(run.took_s for run in runs)
+        peak = statistics.median(run.peak_mib for run in runs)
+        seen[count] = (took, peak)
+        figure = f"{took:.2f} s, {peak:.0f} MiB"
+        if count == _MANY:
+            is_reached = took <= 1 and peak <= _MOST_MIB
+            rows.append(Row(f"c {count} exchanges of 1 kB", figure, "1 s 100 M", is_reached))
+        else:
+            rows.append(Row(f"c {count} exchanges of 1 kB", figure))
+    grew = seen[10 * _MANY][0] / seen[_MANY][0]
+    is_linear = grew <= _LINEAR
+    rows.append(Row("c ten times the exchanges take", f"{grew:.1f}x", "<= 12x", is_linear))
+    return rows
+
+
+async def missing(folder: Path, rounds: int) -> list[Row]:
+    """(d) A miss among 10,000 calls of one tool."""
+    exchanges = load_cassette(big_cassette(folder / "d.mcp", _MANY)).half("mcp")
+    asked = McpCall(
+        server="tracker", method="tools/call", name="get", args={"id": 5_000, "pad": "other"}
+    )
+
+    async def once() -> float:
+        began = perf_counter()
+        find_miss(asked, exchanges).text()
+        return perf_counter() - began
+
+    took = (await medians({"miss": once}, rounds))["miss"]
+    name = "d a miss among 10,000 calls of one tool"
+    return [Row(name, f"{took * 1e3:.0f} ms", "< 100 ms", took < _LONGEST_MISS_S)]
+
+
+async def starting(folder: Path, rounds: int) -> list[Row]:
+    """(e) Start-up to the first answer, beside an interpreter that does nothing."""
+    path = small_cassette(folder / "e.mcp")
+
+    async def ours() -> float:
+        return (await first_answer(path)).took_s
+
+    async def bare() -> float:
+        began = perf_counter()
+        await python("-c", "pass")
+        return perf_counter() - began
+
+    found = await medians({"ours": ours, "bare": bare}, rounds)
+    figure = f"{found['ours'] * 1e3:.0f} ms"
+    return [
+        Row("e start of mcprec replay to the first answer", figure),
+        Row("e python -c pass", f"{found['bare'] * 1e3:.0f} ms"),
+    ]
+
+
+PARTS = {"a": recording, "b": replaying, "c": loading, "d": missing, "e": starting}
+
+
+def chosen(only: str) -> Iterator[Callable[[Path, int], Awaitable[list[Row]]]]:
+    """Yield the parts that the command line names, all by default."""
+    for letter in only.split(",") if only else PARTS:
+        yield PARTS[letter]
+
+
+async def main() -> None:
+    """Run the chosen parts and print their rows as they come."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="letters of parts, such as a,c")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    for part in chosen(options.only):
+        with TemporaryDirectory(prefix="mcprec-bench-") as folder:
+            for row in await part(Path(folder), options.rounds):
+                sys.stdout.write(f"{row.text()}\n")
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
