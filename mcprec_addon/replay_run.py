@@ -19,7 +19,7 @@ from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.miss import Miss, call_title
 from mcprec_addon.replay.player import Player, PlayOptions
-from mcprec_addon.replay.report import Demands, RunReport
+from mcprec_addon.replay.report import Demands, Exit, RunReport
 from mcprec_addon.replay.responder import Responder, Turned
 from mcprec_addon.run import HOST, Ways, model_doors, model_upstreams, run_child, with_certificates
 
@@ -53,7 +53,18 @@ class ReplayRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """What a replay came to: the player's tally, what was turned away, the child's status."""
+    """What a replay came to.
+
+    Attributes:
+        cassette: What was replayed.
+        player: Which answers it handed out.
+        turned: What was turned away.
+        halves: The halves that were replayed.
+        allowed: Hosts that were let through.
+        child: The command's exit status, or None.
+        failures: Errors inside mcprec; each such request was answered 500.
+        distrusted: Hosts whose clients did not trust our certificate.
+    """
 
     cassette: Cassette
     player: Player
@@ -61,6 +72,8 @@ class Replayed:
     halves: frozenset[Half]
     allowed: Sequence[str]
     child: int | None
+    failures: Sequence[BaseException] = ()
+    distrusted: Sequence[str] = ()
 
 
 async def replay(run: ReplayRun) -> Replayed:
@@ -84,8 +97,12 @@ async def replay(run: ReplayRun) -> Replayed:
         for exchange in player.several_answers():
             title = f"#{exchange.seq} {call_title(exchange.call)}"
             run.say(f"{title} has several different answers; exact always gives the first")
+    authority = Authority()
+    server = HttpServer(responder.respond, authority=authority)
     with tempfile.TemporaryDirectory(prefix="mcprec-") as folder:
-        status = await _replay_in(run, cassette, responder, environment, Path(folder))
+        status = await _replay_in(
+            run, cassette, server, environment, Path(folder), ca_pem=authority.ca_pem
+        )
     return Replayed(
         cassette=cassette,
         player=player,
@@ -93,6 +110,8 @@ async def replay(run: ReplayRun) -> Replayed:
         halves=halves,
         allowed=run.allow,
         child=status,
+        failures=server.failures,
+        distrusted=server.distrusted,
     )
 
 
@@ -162,12 +181,12 @@ def _source_values(cassette: Cassette, environment: Mapping[str, str]) -> dict[s
 async def _replay_in(
     run: ReplayRun,
     cassette: Cassette,
-    responder: Responder,
+    server: HttpServer,
     environment: Mapping[str, str],
     folder: Path,
+    *,
+    ca_pem: bytes,
 ) -> int | None:
-    authority = Authority()
-    server = HttpServer(responder.respond, authority=authority)
     try:
         port = await server.listen()
         ports = {
@@ -176,7 +195,7 @@ async def _replay_in(
             if known.url
         }
         doors = _replay_doors(run, cassette, port, ports)
-        doors = with_certificates(doors, authority.ca_pem, folder)
+        doors = with_certificates(doors, ca_pem, folder)
         led = replay_environment(environment, doors)
         return await run_child(run.command, run.announce, led, doors)
     finally:
@@ -242,8 +261,20 @@ def conclude_replay(
         warnings=list(_warnings(replayed)),
         child=replayed.child,
         demands=Demands(all_used=all_used, strict=strict),
+        given=_failure(replayed),
         record_command=_record_command(replayed, path, agent),
     )
+
+
+def _failure(replayed: Replayed) -> Exit | None:
+    """Return the exit of a replay in which mcprec itself failed: its answers prove nothing."""
+    if not replayed.failures:
+        return None
+    first = replayed.failures[0]
+    cause = (
+        f"mcprec failed on {len(replayed.failures)} requests, first: {first!r}; please report it"
+    )
+    return Exit(status=3, cause=cause)
 
 
 def _record_command(replayed: Replayed, path: Path, agent: str) -> str:
@@ -263,6 +294,11 @@ def _warnings(replayed: Replayed) -> Iterator[str]:
     turned = replayed.turned
     for half, way in turned.ways.items():
         yield f"the {half} half came in by {way}, it was recorded the other way"
+    for host in dict.fromkeys(replayed.distrusted):
+        yield (
+            f"a client of {host} does not trust our certificate; set the variable of its own "
+            "that names a CA file to $SSL_CERT_FILE"
+        )
     if turned.live_model:
         yield "a model call was refused: the model half is not replayed, and nothing goes live"
     if turned.sockets:

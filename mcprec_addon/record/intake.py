@@ -201,7 +201,8 @@ class McpTap:
         self._decoder = Decoder(first_header(lines, "content-encoding"))
         self.reader.head(status, lines)
         session = first_header(lines, mcp.SESSION_HEADER)
-        if session is not None and self._is_handshake():
+        # Servers put an id on refusals too, and forget it.
+        if session is not None and self._is_handshake() and status == HTTPStatus.OK:
             self.reader.mint_session()
 
     def _is_handshake(self) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from mcprec_addon.exchange import (
@@ -150,7 +151,7 @@ class Responder:
         if not asked:
             return self._acknowledge(label, messages)
         replies = [self._answer(request, label, one) for one in asked]
-        if not batch:
+        if not batch or replies[0].status != HTTPStatus.OK:  # a batch is refused as a whole
             return replies[0]
         return mcp.json_reply(200, b"[" + b",".join(_json_body(each) for each in replies) + b"]")
 

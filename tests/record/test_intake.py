@@ -188,3 +188,18 @@ def test_identity_and_version_reach_the_header() -> None:
 
     assert made.seen.protocol == ["2025-06-18"]
     assert made.seen.servers["tracker"].name == "acme"
+
+
+def test_a_session_id_on_a_refusal_is_no_session() -> None:
+    """Stateful servers mint one for every request they turn down."""
+    made, kept = intake(tracker=MCP)
+    lines = [*JSON, ("mcp-session-id", "orphan")]
+    refused = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32600}}).encode()
+
+    answer(made.request(post(rpc("initialize")), 0), refused, lines=lines, status=400)
+    answer(made.request(post(rpc("initialize")), 0), result({}), lines=lines)
+
+    assert [each.answer.headers for each in kept.exchanges()] == [
+        {},
+        {"mcp-session-id": "$session"},
+    ]

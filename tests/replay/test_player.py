@@ -168,6 +168,16 @@ def test_a_tool_that_says_so_may_be_repeated_uncounted(
     assert made.tally.repeated == counted
 
 
+def test_what_is_repeated_is_the_last_answer() -> None:
+    """A read after the last change must not show the state before it."""
+    made = player(ONE, MADE, TWO)
+
+    answers = [said(made.play(each.call)) for each in (ONE, TWO, ONE)]
+
+    assert answers == ["2 open", "3 open", "3 open"]
+    assert made.tally.repeated == {3: 1}
+
+
 def test_strict_repeats_no_tool_call_at_all() -> None:
     """Also where the tool says that it only reads: strict means as recorded."""
     made = player(listing(1, {"name": "create", "annotations": {"readOnlyHint": True}}), MADE)
@@ -250,6 +260,21 @@ def test_sequence_ignores_the_prompt() -> None:
 
     assert answers == ["1", "2"]
     assert "recorded 2 times, this is call 3" in missed(made.play(model(0, "a", "").call)).message()
+
+
+def test_sequence_is_recorded_order_and_nothing_else() -> None:
+    """Neither an answer that the client left nor a placeholder moves what comes when."""
+    hanging = model(1, "ask email-2@mcprec.example", "1")
+    tape = [
+        replace(hanging, answer=replace(hanging.answer, end="left")),
+        model(2, "ask email-1@mcprec.example", "2"),
+    ]
+    made = player(*tape, header=PEOPLE, model_strategy="sequence")
+
+    answers = [said(made.play(model(0, f"ask {name}@x.test", "").call)) for name in ("bo", "cy")]
+
+    assert answers == ["1", "2"]
+    assert made.tally.guessed == []
 
 
 def test_sequence_governs_the_model_half_alone() -> None:
@@ -547,6 +572,37 @@ def test_a_raw_value_in_a_hand_written_cassette_is_found() -> None:
 
     assert [said(made.play(each.call)) for each in (bo, ana)] == ["b", "a"]
     assert isinstance(made.play(lookup(0, "cy@example.test").call), Miss)
+
+
+def test_a_raw_value_goes_before_a_placeholder_that_it_might_be() -> None:
+    """What stands there to the letter needs no guess."""
+    header = Header(redaction=Redaction(placeholders={"email": 1}))
+    made = player(
+        lookup(1, "email-1@mcprec.example", "a"), lookup(2, "bo@x.test", "b"), header=header
+    )
+
+    found = made.play(lookup(0, "bo@x.test").call)
+
+    assert said(found) == "b"
+    assert made.tally.guessed == []
+
+
+def test_ids_that_an_answer_minted_tell_calls_apart() -> None:
+    """Two tool calls of one replayed model are not each other's, whatever comes back first."""
+    ids: list[Json] = [{"id": "call_srv_1"}, {"id": "call_srv_2"}]
+    minting = replace(model(1, "hi", ""), answer=ModelAnswer(kind="body", value={"calls": ids}))
+
+    def followed(seq: int, call_id: str) -> ModelExchange:
+        request: Json = {"messages": [{"role": "tool", "tool_call_id": call_id, "content": "3"}]}
+        exchange = model(seq, "", f"after {call_id}")
+        return replace(exchange, call=replace(exchange.call, request=request))
+
+    first, second = followed(2, "call_srv_1"), followed(3, "call_srv_2")
+    made = player(minting, first, second)
+
+    answers = [said(made.play(each.call)) for each in (second, first)]
+
+    assert answers == ["after call_srv_2", "after call_srv_1"]
 
 
 def test_looking_hands_nothing_out() -> None:

@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -373,7 +374,8 @@ def test_a_notification_gets_202_and_nothing_else(message: Json) -> None:
     replay = Replay(TOOLS)
 
     assert replay.respond(post(message)) == Reply(status=202)
-    assert (replay.told, replay.player.unused()) == ([], [TOOLS])
+    assert (replay.told, replay.player.tally.misses) == ([], [])
+    assert replay.player.unused() == [TOOLS]
 
 
 def test_a_recorded_odd_acknowledgement_comes_back() -> None:
@@ -522,9 +524,12 @@ def test_what_comes_while_a_client_listens_carries_its_id() -> None:
     reply = replay.respond(post(rpc("subscriptions/listen", "sub-9", asked)))
 
     assert (reply.status, reply.end, reply.streamed) == (200, "hold", True)
+    again = replay.respond(post(rpc("subscriptions/listen", "sub-10", asked)))
+
     assert [live["params"] for live in streamed(reply) if isinstance(live, dict)] == [
         {"_meta": {key: "sub-9"}}
     ]
+    assert (again.end, again.pieces) == ("hold", ())
 
 
 def test_progress_goes_to_those_who_asked_for_it() -> None:
@@ -557,6 +562,16 @@ def test_a_client_that_knows_the_headers_is_not_refused() -> None:
 
     assert text_of(replay.respond(post(body, mcp_param_region="eu"))) == "ok"
     assert replay.player.unused() == []
+
+
+def test_a_caller_is_answered_in_its_own_era() -> None:
+    """A server of both eras says different things in each."""
+    tape = [replace(TOOLS, era="stateless"), replace(TOOLS, seq=2, era="classic")]
+    tape[1] = replace(tape[1], answer=McpAnswer(kind="result", value="classic"))
+
+    reply = Replay(*tape).respond(post(rpc("tools/list"), mcp_protocol_version="2025-06-18"))
+
+    assert answered(reply)["result"] == "classic"
 
 
 def test_a_miss_is_an_answer_and_is_told_at_once() -> None:
@@ -686,6 +701,22 @@ def test_a_missed_model_call_is_not_retried() -> None:
     assert len(replay.told) == 1
 
 
+@pytest.mark.parametrize(
+    ("url", "via", "path"),
+    [
+        (f"http://127.0.0.1:9/openai{CHAT}", "base-url", CHAT),
+        (f"https://gateway.corp/openai{CHAT}", "proxy", f"/openai{CHAT}"),
+    ],
+)
+def test_a_miss_names_the_path_as_it_would_be_recorded(url: str, via: Via, path: str) -> None:
+    """The prefix of the model door is ours, that of a gateway is the gateway's."""
+    replay = Replay(HELLO)
+
+    replay.respond(post(chat("bye"), url, via=via))
+
+    assert [miss.title for miss in replay.told] == [f"model call {path} (provider openai)"]
+
+
 def test_a_half_that_is_off_is_refused() -> None:
     """A model call without a model half must not reach a live model; neither half is missed."""
     only_mcp = Replay(TOOLS, HELLO, halves=frozenset({"mcp"}))
@@ -739,6 +770,26 @@ def test_a_websocket_of_a_model_api_falls_back_to_http(url: str, status: int) ->
     assert reply.status == status
     assert replay.turned.sockets == (status == 426)
     assert sum(replay.turned.refused.values()) == (status == 403)
+
+
+def test_telemetry_is_known_by_its_whole_path() -> None:
+    """Only our own prefix is taken off: elsewhere it is another program's path."""
+    replay = Replay(HELLO)
+
+    reply = replay.respond(post({}, "https://example.com/openai/api/hello", via="proxy"))
+
+    assert reply.status == 403
+    assert replay.turned.absorbed == {}
+
+
+def test_where_no_way_in_was_recorded_none_is_another() -> None:
+    """A hand-written cassette says nothing of it."""
+    replay = Replay(TOOLS, HELLO)
+
+    replay.respond(post(rpc("tools/list"), via="proxy"))
+    replay.respond(post(chat(), f"https://api.openai.com{CHAT}", via="proxy"))
+
+    assert replay.turned.ways == {}
 
 
 def test_another_way_in_is_noted() -> None:
