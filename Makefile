@@ -16,7 +16,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo fix lint type test cover bench check
+.PHONY: help setup demo fix lint type test cover golden bench check
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ cover: .venv/.installed .venv-mcp1/.installed ## pytest with coverage, lines and
 	@$(BIN)/coverage run -m pytest -q $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
+
+golden: .venv/.installed ## rewrite what tests/golden expects; review the diff
+	@$(BIN)/python scripts/golden.py
 
 bench: .venv/.installed ## measure speed; make bench ARGS="--only a,c"
 	@$(BIN)/python scripts/bench.py $(ARGS)

@@ -80,6 +80,7 @@ def test_a_model_call_shows_what_it_has() -> None:
 
     assert bare.record() == {"provider": "p", "http_method": "GET", "path": "/x"}
     assert full.record() == {"provider": "p", "path": "/x", "request": {"model": "m"}}
+    assert ModelCall(provider="p", path="/x", request={}).record()["request"] == {}
 
 
 def test_a_cassette_has_two_halves() -> None:

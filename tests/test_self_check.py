@@ -115,9 +115,14 @@ def test_what_does_not_find_itself_is_named() -> None:
     assert [each["seq"] for each in found.as_json()["misses"]] == [2]  # type: ignore[index, union-attr, call-overload]
 
 
-def test_what_is_only_never_found_does_not_hold_either() -> None:
-    """Nothing unused is half of the proof."""
-    found = SelfCheck(name="a.mcp", played=1, misses=(), unused=(tool(1, {}),))
+def test_either_finding_alone_does_not_hold() -> None:
+    """A miss is half of the proof, nothing unused the other."""
+    recorded, asked = tool(1, {"q": "a"}), tool(2, {"q": "b"})
+    misses = ((asked, find_miss(asked.call, [recorded])),)
 
-    assert not found.holds
-    assert found.text().endswith("a.mcp: 0 misses, 1 never found, of 1 exchanges")
+    unused = SelfCheck(name="a.mcp", played=1, misses=(), unused=(recorded,))
+    missed = SelfCheck(name="a.mcp", played=1, misses=misses, unused=())
+
+    assert not unused.holds
+    assert unused.text().endswith("a.mcp: 0 misses, 1 never found, of 1 exchanges")
+    assert not missed.holds

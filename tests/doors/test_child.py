@@ -222,6 +222,7 @@ def test_the_doors_go_before_what_was_set() -> None:
     assert made["HTTPS_PROXY"] == made["https_proxy"] == "http://127.0.0.1:9"
     assert made["NO_PROXY"] == made["no_proxy"] == "127.0.0.1:9,127.0.0.1:10"
     assert made["OPENAI_BASE_URL"] == "http://127.0.0.1:9/openai/v1"
+    assert made["NODE_USE_ENV_PROXY"] == "1"
 
 
 def test_certificates_replace_or_add_as_each_client_takes_them() -> None:
