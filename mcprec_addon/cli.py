@@ -30,7 +30,7 @@ app = typer.Typer(
 
 Command = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[-- CMD…]", help="The agent; without it serve until Ctrl-C."),
+    typer.Argument(metavar="-- CMD", help="The agent; without it serve until Ctrl-C."),
 ]
 CassettePath = Annotated[Path, typer.Argument(metavar="CASSETTE", help="The cassette.")]
 Via = Annotated[
@@ -53,7 +53,8 @@ def status_of(arguments: list[str]) -> int:
     try:
         result = cast("object", app(arguments, prog_name="mcprec", standalone_mode=False))
     except TyperException as error:
-        _say(error.format_message().rstrip("."))
+        text = error.format_message().rstrip(".")
+        _say(f"{text[:1].lower()}{text[1:]}; --help shows what there is")
         return 2
     except McprecError as error:
         _say(str(error))

@@ -71,7 +71,7 @@ def last_line(text: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["replay", "--nonsense"], "No such option"),
+        (["replay", "--nonsense"], "no such option"),
         (["replay", "no.mcp", "--", "true"], "no.mcp"),
         (["replay", "{cassette}", "--half", "model", "--", "true"], "no model half"),
         (["replay", "{cassette}", "--half", "both", "--", "true"], "both"),
