@@ -30,7 +30,7 @@ app = typer.Typer(
 
 Command = Annotated[
     list[str] | None,
-    typer.Argument(metavar="-- CMD", help="The agent; without it serve until Ctrl-C."),
+    typer.Argument(metavar="CMD", help="The agent, behind --; without it serve until Ctrl-C."),
 ]
 CassettePath = Annotated[Path, typer.Argument(metavar="CASSETTE", help="The cassette.")]
 Via = Annotated[
