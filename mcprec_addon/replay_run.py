@@ -197,7 +197,8 @@ async def _replay_in(
         doors = _replay_doors(run, cassette, port, ports)
         doors = with_certificates(doors, ca_pem, folder)
         led = replay_environment(environment, doors)
-        return await run_child(run.command, run.announce, led, doors)
+        ended = await run_child(run.command, run.announce, led, doors)
+        return ended.status
     finally:
         await server.close()
 

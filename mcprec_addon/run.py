@@ -4,7 +4,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
@@ -66,8 +66,8 @@ async def record(run: RecordRun) -> tuple[Recorded, int | None]:
     """Run the agent with the doors open and write the cassette.
 
     Returns:
-        What was recorded, and the child's exit status (None without a child, or where a stop
-        asked of us ended it).
+        What was recorded, and the child's exit status: None without a child, or where a stop
+        asked of us ended it, which is a normal end.
 
     Raises:
         McprecError: Nothing could be started.
@@ -83,16 +83,15 @@ async def record(run: RecordRun) -> tuple[Recorded, int | None]:
         known=known_environment(),
         on_failure=lambda error: run.say(f"{error}; the agent goes on, recording has ended"),
     )
-    status: int | None = None
     try:
         with tempfile.TemporaryDirectory(prefix="mcprec-") as folder:
-            status = await _record_in(run, recording, Path(folder))
+            ended = await _record_in(run, recording, Path(folder))
     finally:
         recorded = recording.close()
-    return recorded, status
+    return recorded, None if ended.was_stopped else ended.status
 
 
-async def _record_in(run: RecordRun, recording: "Recording", folder: Path) -> int | None:
+async def _record_in(run: RecordRun, recording: "Recording", folder: Path) -> Ended:
     from mcprec_addon.doors.mitm_server import MitmServer, upstream_ca  # noqa: PLC0415
 
     server = MitmServer(confdir=folder, upstream_ca=upstream_ca())
@@ -170,15 +169,7 @@ def with_certificates(doors: Doors, ca_pem: bytes, folder: Path) -> Doors:
     bundle, added = folder / "bundle.pem", folder / "ca.pem"
     write_bundle(bundle, ca_pem=ca_pem, user_bundle=_user_file("SSL_CERT_FILE"))
     write_ca_only(added, ca_pem=ca_pem, user_extra=_user_file("NODE_EXTRA_CA_CERTS"))
-    return Doors(
-        proxy=doors.proxy,
-        model=doors.model,
-        servers=doors.servers,
-        direct=doors.direct,
-        bundle=bundle,
-        added=added,
-        run_dir=folder,
-    )
+    return replace(doors, bundle=bundle, added=added, run_dir=folder)
 
 
 def _user_file(variable: str) -> Path | None:
@@ -186,24 +177,32 @@ def _user_file(variable: str) -> Path | None:
     return Path(path) if path and Path(path).is_file() else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How the agent ended.
+
+    Attributes:
+        status: Its exit status; None where no command was given.
+        was_stopped: A stop was asked of us and passed on.
+    """
+
+    status: int | None
+    was_stopped: bool
+
+
 async def run_child(
     command: Sequence[str],
     announce: Callable[[Mapping[str, str]], None],
     environment: Mapping[str, str],
     doors: Doors,
-) -> int | None:
-    """Run the agent, or serve until stopped where there is none.
-
-    Returns:
-        Its exit status; None without one, or where a stop asked of us ended it.
-    """
+) -> Ended:
+    """Run the agent, or serve until stopped where there is none."""
     if not command:
         announce(doors.variables())
         await until_stopped()
-        return None
+        return Ended(status=None, was_stopped=True)
     child = Child(with_urls(command, doors.servers), environment)
-    status = await child.run()
-    return None if child.was_stopped else status
+    return Ended(status=await child.run(), was_stopped=child.was_stopped)
 
 
 def run_record(run: RecordRun) -> tuple[Recorded, int | None]:

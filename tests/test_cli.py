@@ -317,3 +317,20 @@ def test_the_addon_is_where_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     status_of(["addon"])
 
     assert Path(capsys.readouterr().out.strip()) == ROOT / "mcprec_addon" / "addon.py"
+
+
+def test_a_stop_of_a_replay_is_the_commands_end(tmp_path: Path) -> None:
+    """CI that stops a hanging agent must see 128 + n, not success."""
+    script = "import signal, time; open('ready', 'w').close(); time.sleep(60)"
+    command = [PYTHON, "-m", "mcprec_addon", "replay", cassette(tmp_path), "--", PYTHON, "-c"]
+    with subprocess.Popen(
+        [*command, script], cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.terminate()
+        _, err = process.communicate(timeout=20)
+
+    assert process.returncode == 3
+    assert "the command was ended by SIGTERM (143)" in last_line(err)

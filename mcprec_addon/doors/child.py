@@ -39,7 +39,7 @@ _NO_TELEMETRY = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "AWS_EC2_METADATA_DISABLED": "true",
 }
-_NOT_FOUND = 127
+_STANDARD = (0, 1, 2)  # stdin, stdout, stderr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +191,7 @@ class Child:
     def _pass_on(self, process: asyncio.subprocess.Process, number: signal.Signals) -> None:
         self.was_stopped = True
         # A terminal sends Ctrl-C to the whole foreground group: the child has it already.
-        if number is signal.SIGINT and os.isatty(0):
+        if number is signal.SIGINT and any(map(os.isatty, _STANDARD)):
             return
         with suppress(ProcessLookupError):
             process.send_signal(number)
