@@ -54,6 +54,19 @@ class RecordRun:
     announce: Callable[[Mapping[str, str]], None] = lambda _: None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How the agent ended.
+
+    Attributes:
+        status: Its exit status; None where no command was given.
+        was_stopped: A stop was asked of us and passed on.
+    """
+
+    status: int | None
+    was_stopped: bool
+
+
 def known_environment() -> list["Known"]:
     """Return the credentials that our environment holds, with the names of their variables."""
     from mcprec_addon.doors.recording import Known  # noqa: PLC0415 (the extra `record`)
@@ -175,19 +188,6 @@ def with_certificates(doors: Doors, ca_pem: bytes, folder: Path) -> Doors:
 def _user_file(variable: str) -> Path | None:
     path = os.environ.get(variable)
     return Path(path) if path and Path(path).is_file() else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How the agent ended.
-
-    Attributes:
-        status: Its exit status; None where no command was given.
-        was_stopped: A stop was asked of us and passed on.
-    """
-
-    status: int | None
-    was_stopped: bool
 
 
 async def run_child(
