@@ -27,6 +27,7 @@ CASSETTE = """\
 {"seq":1,"server":"tracker","method":"tools/call","name":"search","args":{"q":"bug"},"result":{}}
 """
 PYTHON = sys.executable
+TRUSTS_NOBODY = "ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)"
 
 
 @pytest.fixture
@@ -334,3 +335,18 @@ def test_a_stop_of_a_replay_is_the_commands_end(tmp_path: Path) -> None:
 
     assert process.returncode == 3
     assert "the command was ended by SIGTERM (143)" in last_line(err)
+
+
+def test_a_client_that_does_not_trust_us_is_named(tmp_path: Path) -> None:
+    """Its own program only says that something is wrong with its connection."""
+    call = f"u.urlopen('https://localhost:9/', context={TRUSTS_NOBODY})"
+    client = f"import ssl, urllib.request as u; {call}"
+
+    done = mcprec(
+        "record", "--out", "a.mcp", "--via", "proxy", "--", PYTHON, "-c", client,
+        environment=clean_environment(), folder=tmp_path,
+    )  # fmt: skip
+
+    assert done.status == 4
+    assert "a client of localhost does not trust our certificate (once)" in done.err
+    assert "$SSL_CERT_FILE" in done.err
