@@ -120,10 +120,6 @@ class Bindings:
                 return None
         return {name: value for name, value in new.items() if name not in self._bound}
 
-    def consistent(self, recorded: Sequence[str], live: Sequence[str]) -> bool:
-        """Whether a recorded call can be the live one under the bindings so far."""
-        return self.unify(recorded, live) is not None
-
     def bind(self, new: Mapping[str, str]) -> None:
         """Let live values stand for placeholders, for the rest of the run."""
         for name, value in new.items():

@@ -53,11 +53,6 @@ def public_path(path: str) -> str:
     return bare + (f"?{urlencode(kept)}" if kept else "")
 
 
-def streams(call: ModelCall) -> bool:
-    """Whether a call asks for a stream."""
-    return isinstance(call.request, dict) and call.request.get("stream") is True
-
-
 class ModelAnswerReader:
     """Reads one answer as it arrives.
 

@@ -12,7 +12,6 @@ from mcprec_addon.wire.model import (
     miss_reply,
     public_path,
     reply_of,
-    streams,
 )
 
 CHAT = ModelCall(provider="openai", path="/v1/chat/completions", request={"stream": True})
@@ -46,7 +45,6 @@ def test_a_request_is_a_call() -> None:
     assert call == ModelCall(
         provider="openai", path="/v1/chat/completions?x=1", request={"messages": []}
     )
-    assert not streams(call)
     assert public_path("/a?api-key=1") == "/a"
 
 
