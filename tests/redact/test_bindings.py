@@ -38,9 +38,7 @@ def unified(made: Bindings, recorded: Call, live: Call) -> dict[str, str] | None
     found, others = made.shape(canonical(clean.record()))
     if wanted != found:
         return None
-    new = made.unify(names, others)
-
-    return new
+    return made.unify(names, others)
 
 
 def matched(made: Bindings, recorded: Call, live: Call) -> bool:
