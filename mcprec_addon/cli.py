@@ -92,7 +92,11 @@ def record(
     command: Command = None,
     http: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=URL", help="An MCP server over HTTP; may be repeated."),
+        typer.Option(
+            metavar="NAME=URL",
+            help="An MCP server over HTTP; may be repeated.",
+            envvar="MCPREC_HTTP",
+        ),
     ] = None,
     via: Via = None,
     print_: Print = "env",
@@ -142,18 +146,31 @@ def replay(
     ] = "auto",
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="POINTER", help="A field to leave out of matching; may be repeated."),
+        typer.Option(
+            metavar="POINTER",
+            help="A field to leave out of matching; may be repeated.",
+            envvar="MCPREC_IGNORE",
+        ),
     ] = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST", help="A host the agent may reach; may be repeated."),
+        typer.Option(
+            metavar="HOST",
+            help="A host the agent may reach; may be repeated.",
+            envvar="MCPREC_ALLOW",
+        ),
     ] = None,
     keep_env: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A credential variable that keeps its value."),
+        typer.Option(
+            metavar="NAME",
+            help="A credential variable that keeps its value; may be repeated.",
+            envvar="MCPREC_KEEP_ENV",
+        ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Write the report here: .json or .xml (JUnit).")
+        Path | None,
+        typer.Option(help="Write the report here: .json or .xml (JUnit).", envvar="MCPREC_REPORT"),
     ] = None,
     via: Via = None,
     print_: Print = "env",
@@ -161,11 +178,18 @@ def replay(
     strict: Annotated[
         bool,
         typer.Option(
-            "--strict", help="Repeat no tool call, guess nothing, count refused traffic as a miss."
+            "--strict",
+            help="Repeat no tool call, guess nothing, count refused traffic as a miss.",
+            envvar="MCPREC_STRICT",
         ),
     ] = False,
     all_used: Annotated[
-        bool, typer.Option("--all-used", help="Fail when a recorded exchange was never used.")
+        bool,
+        typer.Option(
+            "--all-used",
+            help="Fail when a recorded exchange was never used.",
+            envvar="MCPREC_ALL_USED",
+        ),
     ] = False,
 ) -> int:
     """Run the agent against a cassette, with no server, no credential and no network."""

@@ -350,3 +350,17 @@ def test_a_client_that_does_not_trust_us_is_named(tmp_path: Path) -> None:
     assert done.status == 4
     assert "a client of localhost does not trust our certificate (once)" in done.err
     assert "$SSL_CERT_FILE" in done.err
+
+
+def test_an_option_may_stand_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """CI sets what holds for all its runs once; the command line goes first."""
+    path = cassette(tmp_path)
+    monkeypatch.setenv("MCPREC_MATCH", "fuzzy")
+
+    by_environment = status_of(["replay", path, "--", "true"])
+    by_option = status_of(["replay", path, "--match", "exact", "--", "true"])
+
+    assert (by_environment, by_option) == (2, 3)
+    assert "MCPREC_MATCH" in capfd.readouterr().err
