@@ -296,6 +296,22 @@ def recover(
 
 
 @app.command(rich_help_panel=_SETUP)
+def serve(
+    cassette: CassettePath,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The server to play; needed where there are several."),
+    ] = None,
+) -> int:
+    """Play one recorded MCP server on stdin and stdout, as an entry of an MCP config."""
+    from mcprec_addon.serving import serve_stdio  # noqa: PLC0415
+
+    report = serve_stdio(cassette, server=server, say=_say)
+    typer.echo(report.text(), err=True)
+    return report.exit.status
+
+
+@app.command(rich_help_panel=_SETUP)
 def addon() -> int:
     """Print the path of the addon, for mitmdump -s "$(mcprec addon)"."""
     typer.echo(str(Path(__file__).with_name("addon.py")))

@@ -123,7 +123,7 @@ def stage(
     environment: Mapping[str, str],
     on_miss: Callable[[Miss], None] = lambda _: None,
 ) -> tuple[Player, Responder]:
-    """Return a player and responder for one replay of a cassette, any door.
+    """Return a player, and a responder for the doors that speak HTTP.
 
     Args:
         cassette: What is replayed.
@@ -132,11 +132,22 @@ def stage(
         environment: The agent's: what it holds in place of a recorded secret stands for it.
         on_miss: Told of each miss as it happens.
     """
+    player = new_player(cassette, options, halves=halves, environment=environment)
+    return player, Responder(cassette, player, halves=halves, on_miss=on_miss)
+
+
+def new_player(
+    cassette: Cassette,
+    options: PlayOptions,
+    *,
+    halves: frozenset[Half],
+    environment: Mapping[str, str],
+) -> Player:
+    """Return a player for one replay of a cassette; see `stage` for the arguments."""
     redaction = cassette.header.redaction
     bindings = Bindings(redaction, default_rules(redaction.builtin))
     bindings.known(_source_values(cassette, environment))
-    player = Player(cassette, bindings=bindings, options=replace(options, halves=halves))
-    return player, Responder(cassette, player, halves=halves, on_miss=on_miss)
+    return Player(cassette, bindings=bindings, options=replace(options, halves=halves))
 
 
 def _teller(run: ReplayRun) -> Callable[[Miss], None]:

@@ -23,6 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("doors",),
     ("run",),
     ("replay_run",),
+    ("serving",),
     ("evaluation", "self_check", "doctor", "demo"),
     ("look", "addon_run"),
     ("addon", "cli", "pytest_plugin"),

@@ -13,7 +13,7 @@ from mcprec_addon.cli import status_of
 
 TEXT = (Path(__file__).parent.parent / "docs" / "cli.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
-COMMANDS = ("record", "replay", "inspect", "recover", "addon", "demo")
+COMMANDS = ("record", "replay", "inspect", "recover", "serve", "addon", "demo")
 
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 OF_ALL = {"--help", "--version"}  # what every command has, and the program itself

@@ -214,23 +214,16 @@ def reply_of(
     headers += [(SESSION_HEADER, session)] if session else []
     if answer.kind == "body":
         return _body_reply(answer, headers)
-    events = [live_message(event.message, caller) for event in answer.events]
-    at = [event.at_ms for event in answer.events]
-    pieces = [
-        Piece(at_ms, encode_event(message_bytes(message).decode(), event="message"))
-        for at_ms, message in zip(at, events, strict=True)
-        if message is not None
-    ]
-    final = _final_bytes(answer, caller)
-    if not answer.events and final is not None and answer.end is None:
-        content_type = [("content-type", "application/json")]
+    messages = messages_of(answer, caller)
+    if not answer.events and messages and answer.end is None:
         return Reply(
             status=answer.status,
-            headers=(*content_type, *headers),
-            pieces=(Piece(0, final),),
+            headers=(("content-type", "application/json"), *headers),
+            pieces=(Piece(0, messages[0].data),),
         )
-    if final is not None:
-        pieces.append(Piece(max(at, default=0), encode_event(final.decode(), event="message")))
+    pieces = [
+        Piece(each.at_ms, encode_event(each.data.decode(), event="message")) for each in messages
+    ]
     return Reply(
         status=answer.status,
         headers=(
@@ -243,6 +236,16 @@ def reply_of(
         hold_ms=_LEFT_HOLD_MS if answer.end == "left" else None,
         streamed=True,
     )
+
+
+def messages_of(answer: McpAnswer, caller: Caller) -> list[Piece]:
+    """Return a recorded answer as JSON-RPC messages for this caller, its events before it."""
+    events = [(event.at_ms, live_message(event.message, caller)) for event in answer.events]
+    found = [Piece(at_ms, message_bytes(live)) for at_ms, live in events if live is not None]
+    final = _final_bytes(answer, caller)
+    if final is not None:
+        found.append(Piece(max((at_ms for at_ms, _ in events), default=0), final))
+    return found
 
 
 def _final_bytes(answer: McpAnswer, caller: Caller) -> bytes | None:

@@ -1,10 +1,12 @@
 """Clients of the 2.x MCP SDK: negotiating, pinned to the stateless era, or classic."""
 
+import shlex
 from collections.abc import Sequence
 
 import anyio
 from mcp import Client
 from mcp.client import ClientRequestContext
+from mcp.client.stdio import StdioServerParameters
 from mcp.types import ElicitRequestParams, ElicitResult
 
 from tests.peers.mcp_session import Notices, run_session
@@ -17,10 +19,18 @@ async def _say_name(context: ClientRequestContext, params: ElicitRequestParams) 
     return ElicitResult(action="accept", content={"name": "Robin"})
 
 
+def _server(url: str) -> str | StdioServerParameters:
+    """Return what the client connects to: an address, or ``stdio:`` and a command to start."""
+    if not url.startswith("stdio:"):
+        return url
+    program, *arguments = shlex.split(url.removeprefix("stdio:"))
+    return StdioServerParameters(command=program, args=arguments)
+
+
 async def _session(kind: str, url: str, log: Transcript) -> None:
     notices = Notices()
     async with Client(
-        url,
+        _server(url),
         mode=MODES[kind],
         log_level="info",
         logging_callback=notices.on_log,
