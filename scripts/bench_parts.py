@@ -30,7 +30,7 @@ from mcprec_addon.exchange import (
     StreamEvent,
 )
 from mcprec_addon.jsonvalue import dumps
-from mcprec_addon.wire import mcp, model
+from mcprec_addon.wire import mcp, mcp_reply, model
 
 _BIN = Path(sys.executable).parent
 _LONGEST_START_S = 20
@@ -174,7 +174,7 @@ def uvicorn_app(folder: Path, path: Path) -> Generator[int]:
     tools, chat = _small()
     assert isinstance(tools, McpExchange)
     assert isinstance(chat, ModelExchange)
-    whole = mcp.reply_of(tools.answer, mcp.Caller(id=1)).body
+    whole = mcp_reply.reply_of(tools.answer, mcp.Caller(id=1)).body
     pieces = [piece.data for piece in model.reply_of(chat.answer).pieces]
     app = folder / "plain_app.py"
     app.write_text(_APP.format(whole=whole, pieces=pieces))

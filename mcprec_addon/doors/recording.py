@@ -16,7 +16,7 @@ from mcprec_addon import __version__
 from mcprec_addon.cassette.format import write_cassette, write_header, write_record
 from mcprec_addon.doors.cassette_file import Journal, put_in_place, read_journal_file
 from mcprec_addon.errors import McprecError, RecordingError
-from mcprec_addon.exchange import Cassette, Exchange, Header, Message, Redaction, Via
+from mcprec_addon.exchange import Cassette, Exchange, Header, Message, Noise, Redaction, Via
 from mcprec_addon.record.intake import Intake, Tap
 from mcprec_addon.record.recorder import Recorder, Seen
 from mcprec_addon.record.summary import Recorded
@@ -109,7 +109,7 @@ class Recording:
             self.failure = error
             self._on_failure(error)
 
-    def _keep(self, item: Exchange | Message) -> None:
+    def _keep(self, item: Exchange | Message | Noise) -> None:
         if self.failure is not None:
             return
         try:
@@ -117,10 +117,14 @@ class Recording:
         except RecordingError as error:
             self.fail(error)
 
-    def _clean(self, item: Exchange | Message) -> Exchange | Message:
-        if isinstance(item, Message):
-            return self._redactor.message(item)
-        return self._redactor.exchange(item)
+    def _clean(self, item: Exchange | Message | Noise) -> Exchange | Message | Noise:
+        match item:
+            case Message():
+                return self._redactor.message(item)
+            case Noise():
+                return self._redactor.noise(item)
+            case _:
+                return self._redactor.exchange(item)
 
     def close(self, *, config: tuple[str, ...] = ()) -> Recorded:
         """End what is still open, write the cassette in one step and remove the journal.

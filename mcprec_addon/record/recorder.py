@@ -22,13 +22,14 @@ from mcprec_addon.exchange import (
     ModelCall,
     ModelExchange,
     ModelUse,
+    Noise,
     Server,
     Transport,
     Via,
 )
 from mcprec_addon.wire import mcp
 
-type Sink = Callable[[Exchange | Message], None]
+type Sink = Callable[[Exchange | Message | Noise], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,10 @@ class Recorder:
                 at_ms=at_ms,
             )
         )
+
+    def noise(self, server: str, text: str) -> None:
+        """Hand on a line of a stdio server that is no JSON-RPC."""
+        self._sink(Noise(server=server, text=text, after=self._answered.get(server, 0)))
 
     def observe(self, exchange: Exchange) -> None:
         """Learn for the header from an exchange that was finished by another recorder."""

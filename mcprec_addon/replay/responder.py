@@ -23,7 +23,7 @@ from mcprec_addon.exchange import (
 )
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Hit, Player
-from mcprec_addon.wire import mcp, model
+from mcprec_addon.wire import mcp, mcp_reply, model
 from mcprec_addon.wire.coding import decoded
 from mcprec_addon.wire.http import HttpRequest, Piece, Reply
 from mcprec_addon.wire.jsonrpc import (
@@ -147,13 +147,14 @@ class Responder:
         if session is not None and self._is_gone(label, session, asked):
             request_id = asked[0].id if asked else None
             gone = error_bytes(request_id, _SESSION_GONE, "Session not found")
-            return mcp.json_reply(404, gone)
+            return mcp_reply.json_reply(404, gone)
         if not asked:
             return self._acknowledge(label, messages)
         replies = [self._answer(request, label, one) for one in asked]
         if not batch or replies[0].status != HTTPStatus.OK:  # a batch is refused as a whole
             return replies[0]
-        return mcp.json_reply(200, b"[" + b",".join(_json_body(each) for each in replies) + b"]")
+        joined = b",".join(map(_json_body, replies))
+        return mcp_reply.json_reply(200, b"[" + joined + b"]")
 
     def _is_gone(self, label: str, session: str, asked: list[Request]) -> bool:
         is_handshake = bool(asked) and asked[0].method in mcp.HANDSHAKES
@@ -168,7 +169,7 @@ class Responder:
             call = McpCall(server=label, method=message.method)
             hit = self._player.play(call) if self._player.knows(call) else None
             if isinstance(hit, Hit) and isinstance(hit.answer, McpAnswer):
-                return mcp.reply_of(hit.answer, mcp.Caller(id=None))
+                return mcp_reply.reply_of(hit.answer, mcp.Caller(id=None))
         return Reply(status=202)
 
     def _answer(self, request: HttpRequest, label: str, one: Request) -> Reply:
@@ -184,14 +185,14 @@ class Responder:
         caller = mcp.caller_of(one)
         if isinstance(found, Miss):
             self._on_miss(found)
-            return mcp.miss_reply(one.id, found.message())
+            return mcp_reply.miss_reply(one.id, found.message())
         answer = found.answer
         if not isinstance(answer, McpAnswer):
             message = f"#{found.exchange.seq} is no MCP exchange"
             raise TypeError(message)
         if one.method == mcp.LISTEN:
             return self._listen(found, answer, caller)
-        return mcp.reply_of(answer, caller, session=self._session(label, answer))
+        return mcp_reply.reply_of(answer, caller, session=self._session(label, answer))
 
     def _session(self, label: str, answer: McpAnswer) -> str | None:
         if mcp.SESSION_HEADER not in answer.headers:
@@ -202,7 +203,8 @@ class Responder:
         return session
 
     def _listen(self, found: Hit, answer: McpAnswer, caller: mcp.Caller) -> Reply:
-        reply = mcp.reply_of(answer, caller, held=answer.kind == "none" and answer.end is None)
+        is_open = answer.kind == "none" and answer.end is None
+        reply = mcp_reply.reply_of(answer, caller, held=is_open)
         pieces = self._stream_pieces(found.exchange.seq, caller)
         return Reply(
             status=reply.status,
@@ -277,7 +279,7 @@ class Responder:
     def _absorb_or_refuse(self, request: HttpRequest) -> Reply:
         if is_absorbed(_without_prefix(request).path):
             self.turned.absorbed[urlsplit(request.url).netloc] += 1
-            return mcp.json_reply(200, b"{}")
+            return mcp_reply.json_reply(200, b"{}")
         return self._refuse(request)
 
     def _refuse(self, request: HttpRequest) -> Reply:

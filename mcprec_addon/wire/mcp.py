@@ -15,16 +15,12 @@ from mcprec_addon.exchange import (
     McpEvent,
     Message,
 )
-from mcprec_addon.wire.headers import header_lines
-from mcprec_addon.wire.http import Piece, Reply, ReplyEnd, body_bytes
+from mcprec_addon.wire.http import Piece
 from mcprec_addon.wire.jsonrpc import (
-    MISS_CODE,
     Request,
-    error_bytes,
     message_bytes,
     response_bytes,
 )
-from mcprec_addon.wire.sse import encode_event
 
 TOKEN = "$token"  # noqa: S105 (a progress token is no secret)
 """Stands in a cassette for the progress token of the call, which the caller makes up."""
@@ -48,13 +44,13 @@ _NAME_MEMBERS = {
     "tasks/result": "taskId",
 }
 _WITH_ARGUMENTS = frozenset({"tools/call", "prompts/get"})
+_UNASKED = frozenset({"notifications/resources/updated", "notifications/tasks"})
 # What changes from run to run without changing what is asked.
 _VOLATILE_META = frozenset(
     {"progressToken", "traceparent", "tracestate", "baggage"}
     | {f"{_PREFIX}clientInfo", f"{_PREFIX}protocolVersion"}
 )
 _REPEATABLE = ("readOnlyHint", "idempotentHint")
-_LEFT_HOLD_MS = 5000  # longer than any client that left waited for what never came
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,46 +194,6 @@ def live_message(message: dict[str, Json], caller: Caller) -> dict[str, Json] | 
     return _swap(message, Caller(id=SUBSCRIPTION, token=TOKEN), caller)
 
 
-def reply_of(
-    answer: McpAnswer, caller: Caller, *, session: str | None = None, held: bool = False
-) -> Reply:
-    """Return a recorded answer as the HTTP reply to this caller.
-
-    Args:
-        answer: The recorded answer.
-        caller: Whose request it answers.
-        session: Session id to hand out, for the answer of a classic handshake.
-        held: The stream stays open behind its events.
-    """
-    lines = header_lines(answer.headers)
-    headers = [line for line in lines if line[0] not in ("content-type", SESSION_HEADER)]
-    headers += [(SESSION_HEADER, session)] if session else []
-    if answer.kind == "body":
-        return _body_reply(answer, headers)
-    messages = messages_of(answer, caller)
-    if not answer.events and messages and answer.end is None:
-        return Reply(
-            status=answer.status,
-            headers=(("content-type", "application/json"), *headers),
-            pieces=(Piece(0, messages[0].data),),
-        )
-    pieces = [
-        Piece(each.at_ms, encode_event(each.data.decode(), event="message")) for each in messages
-    ]
-    return Reply(
-        status=answer.status,
-        headers=(
-            ("content-type", "text/event-stream"),
-            ("cache-control", "no-cache"),
-            *headers,
-        ),
-        pieces=tuple(pieces),
-        end="hold" if held else _reply_end(answer),
-        hold_ms=_LEFT_HOLD_MS if answer.end == "left" else None,
-        streamed=True,
-    )
-
-
 def messages_of(answer: McpAnswer, caller: Caller) -> list[Piece]:
     """Return a recorded answer as JSON-RPC messages for this caller, its events before it."""
     events = [(event.at_ms, live_message(event.message, caller)) for event in answer.events]
@@ -260,28 +216,6 @@ def _final_bytes(answer: McpAnswer, caller: Caller) -> bytes | None:
             return None
 
 
-def _reply_end(answer: McpAnswer) -> ReplyEnd:
-    ends: dict[str | None, ReplyEnd] = {
-        None: "complete",
-        "cut": "complete",
-        "left": "hold",
-    }
-    return ends.get(answer.end, "reset")
-
-
-def _body_reply(answer: McpAnswer, headers: list[tuple[str, str]]) -> Reply:
-    content_type = [
-        (name, value) for name, value in header_lines(answer.headers) if name == "content-type"
-    ]
-    body = body_bytes(answer.value)
-    return Reply(
-        status=answer.status,
-        headers=(*content_type, *headers),
-        pieces=(Piece(0, body),) if body else (),
-        end=_reply_end(answer),
-    )
-
-
 def without_end(answer: McpAnswer) -> McpAnswer:
     """Return an answer as complete."""
     return replace(answer, end=None)
@@ -295,12 +229,31 @@ def notification_of(message: Message, caller: Caller) -> dict[str, Json] | None:
     return live_message(plain, caller)
 
 
-def miss_reply(request_id: Json, message: str) -> Reply:
-    """Return what an MCP client gets on a miss: the one form all SDKs turn into an error."""
-    return json_reply(200, error_bytes(request_id, MISS_CODE, message))
+def is_question(event: McpEvent, request_id: Json) -> bool:
+    """Whether an event is a server's request with this id that has no answer yet."""
+    is_request = "id" in event.message and "method" in event.message
+    return is_request and event.answer is None and event.message["id"] == request_id
 
 
-def json_reply(status: int, body: bytes) -> Reply:
-    """Return a JSON body as a reply."""
-    headers = (("content-type", "application/json"),)
-    return Reply(status=status, headers=headers, pieces=(Piece(0, body),))
+def with_answer(event: McpEvent, value: Json) -> McpEvent:
+    """Return a server's request with the client's answer to it."""
+    return replace(event, answer=value)
+
+
+def belongs_to(message: dict[str, Json], caller: Caller) -> bool:
+    """Whether a server's message names this caller, by progress token or subscription id."""
+    params = message.get("params")
+    if not isinstance(params, dict):
+        return False
+    token = params.get("progressToken")
+    meta = params.get("_meta")
+    subscription = meta.get(_SUBSCRIPTION_KEY) if isinstance(meta, dict) else None
+    return (token is not None and token == caller.token) or (
+        subscription is not None and subscription == caller.id
+    )
+
+
+def is_unasked(message: dict[str, Json]) -> bool:
+    """Whether a server sends such a message on its own, whatever is being asked of it."""
+    method = str(message.get("method", ""))
+    return method.endswith("/list_changed") or method in _UNASKED

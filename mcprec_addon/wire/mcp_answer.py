@@ -4,7 +4,7 @@ An answer is complete once its JSON-RPC response was seen, whatever happened to 
 afterwards: SDKs hang up as soon as they have it.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mcprec_addon.exchange import End, Json, McpAnswer, McpEvent
 from mcprec_addon.jsonvalue import JsonError, loads
@@ -17,6 +17,8 @@ from mcprec_addon.wire.mcp import (
     Caller,
     constant_result,
     event_of,
+    is_question,
+    with_answer,
 )
 from mcprec_addon.wire.sse import SseReader
 
@@ -115,9 +117,8 @@ class McpAnswerReader:
         """
         for open_ in self._open:
             for index, event in enumerate(open_.events):
-                is_request = "id" in event.message and "method" in event.message
-                if is_request and event.answer is None and event.message["id"] == request_id:
-                    open_.events[index] = replace(event, answer=value)
+                if is_question(event, request_id):
+                    open_.events[index] = with_answer(event, value)
                     return True
         return False
 

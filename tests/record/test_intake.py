@@ -2,7 +2,7 @@
 
 import json
 
-from mcprec_addon.exchange import Exchange, Json, McpExchange, Message, ModelExchange
+from mcprec_addon.exchange import Exchange, Json, McpExchange, Message, ModelExchange, Noise
 from mcprec_addon.record.intake import Intake, Tap
 from mcprec_addon.record.recorder import Recorder
 from mcprec_addon.wire.http import Ending, HttpRequest
@@ -12,7 +12,7 @@ JSON = [("content-type", "application/json")]
 SSE = [("content-type", "text/event-stream")]
 
 
-class Kept(list[Exchange | Message]):
+class Kept(list[Exchange | Message | Noise]):
     """What an intake handed on."""
 
     def exchanges(self) -> list[McpExchange]:

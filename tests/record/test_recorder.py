@@ -8,6 +8,7 @@ from mcprec_addon.exchange import (
     ModelAnswer,
     ModelCall,
     ModelUse,
+    Noise,
 )
 from mcprec_addon.record.recorder import Recorder
 
@@ -18,8 +19,8 @@ def call(server: str = "tracker", method: str = "tools/list") -> McpCall:
     return McpCall(server=server, method=method)
 
 
-def recorder() -> tuple[Recorder, list[Exchange | Message]]:
-    kept: list[Exchange | Message] = []
+def recorder() -> tuple[Recorder, list[Exchange | Message | Noise]]:
+    kept: list[Exchange | Message | Noise] = []
     return Recorder(kept.append), kept
 
 
@@ -32,7 +33,7 @@ def test_numbers_follow_arrival_and_lines_follow_the_end() -> None:
     made.finish(second, ANSWER, at_ms=20)
     made.finish(first, ANSWER, at_ms=30)
 
-    ended = [(each.seq, each.ms) for each in kept if not isinstance(each, Message)]
+    ended = [(each.seq, each.ms) for each in kept if not isinstance(each, Message | Noise)]
     assert ended == [(2, 15), (1, 30)]
 
 
