@@ -18,6 +18,7 @@ from mcprec_addon.doors.cassette_file import Journal, put_in_place, read_journal
 from mcprec_addon.errors import McprecError, RecordingError
 from mcprec_addon.exchange import Cassette, Exchange, Header, Message, Noise, Redaction, Via
 from mcprec_addon.record.intake import Intake, Tap
+from mcprec_addon.record.lines import LineIntake
 from mcprec_addon.record.recorder import Recorder, Seen
 from mcprec_addon.record.summary import Recorded
 from mcprec_addon.redact.placeholders import Renumbered
@@ -97,6 +98,11 @@ class Recording:
             self._taps.append(tap)
         return tap
 
+    def lines(self, label: str, *, command: str | None = None) -> LineIntake:
+        """Return what takes the lines of one process of a stdio server."""
+        self._recorder.server(label, transport="stdio", command=command)
+        return LineIntake(self._recorder, label)
+
     def end(self, tap: Tap) -> None:
         """Let go of a tap whose answer has ended."""
         if tap in self._taps:
@@ -151,7 +157,8 @@ class Recording:
     def _write(self, seen: Seen, config: tuple[str, ...]) -> Redaction:
         journal = read_journal_file(self._journal.path)
         closed = self._redactor.close(journal.exchanges, journal.messages, journal.noise)
-        seen.servers = {label: each for label, each in seen.servers.items() if each.via}
+        asked = {label: each for label, each in seen.servers.items() if label in seen.contacted}
+        seen.servers = asked
         header = header_of(seen, recorded_at=self.recorded_at)
         data = write_cassette(
             cassette_of(closed, replace(header, redaction=closed.redaction, config=list(config)))
@@ -175,11 +182,11 @@ class Recording:
         return Recorded(
             path=str(self.target),
             exchanges=sum(seen.exchanges.values()),
-            servers=tuple(label for label, server in seen.servers.items() if server.era),
+            servers=tuple(sorted(seen.contacted)),
             models=len({(use.provider, use.name) for use in seen.models}),
             ends=seen.ends,
             others=self._intake.others,
-            untouched=tuple(label for label in self._declared if seen.servers[label].via is None),
+            untouched=tuple(label for label in self._declared if label not in seen.contacted),
             oauth=tuple(sorted(self._intake.refused_oauth)),
             sockets=self.sockets,
             distrusted=self.distrusted,

@@ -49,6 +49,7 @@ class Seen:
 
     Attributes:
         servers: By label.
+        contacted: Labels of servers that were asked anything.
         models: Each model once, in order of appearance.
         protocol: MCP protocol versions, in order of appearance.
         ends: How many answers ended in which way, other than complete.
@@ -56,6 +57,7 @@ class Seen:
     """
 
     servers: dict[str, Server] = field(default_factory=dict[str, Server])
+    contacted: set[str] = field(default_factory=set[str])
     models: list[ModelUse] = field(default_factory=list[ModelUse])
     protocol: list[str] = field(default_factory=list[str])
     ends: Counter[str] = field(default_factory=Counter[str])
@@ -72,10 +74,19 @@ class Recorder:
         self._answered: dict[str, int] = {}
         self.seen = Seen()
 
-    def server(self, label: str, *, transport: Transport, url: str | None = None) -> None:
+    def server(
+        self,
+        label: str,
+        *,
+        transport: Transport,
+        url: str | None = None,
+        command: str | None = None,
+    ) -> None:
         """Note how a server is reached; what is known of it already stays."""
         known = self.seen.servers.get(label, Server())
-        self.seen.servers[label] = replace(known, transport=transport, url=known.url or url)
+        self.seen.servers[label] = replace(
+            known, transport=transport, url=known.url or url, command=known.command or command
+        )
 
     def begin(self, call: Call, *, at_ms: int, via: Via | None, era: Era | None = None) -> Pending:
         """Number a call that arrived `at_ms` after the recording began."""
@@ -158,6 +169,7 @@ class Recorder:
 
     def _see_server(self, call: McpCall, era: Era | None, via: Via | None) -> None:
         known = self.seen.servers.get(call.server, Server())
+        self.seen.contacted.add(call.server)
         # A probe in the newer era that is refused does not make the server one of that era.
         settled = era if call.method != "server/discover" else None
         self.seen.servers[call.server] = replace(
