@@ -23,8 +23,12 @@ _PREFIX = "mcprec_"
 _REFUSED = ("stream_large_bodies", "body_size_limit", "server_replay", "ignore_hosts", "tcp_hosts")
 
 
-def _leave(line: str, status: int = 2) -> NoReturn:
+def _say(line: str) -> None:
     sys.stderr.write(f"mcprec: {line}\n")
+
+
+def _leave(line: str, status: int = 2) -> NoReturn:
+    _say(line)
     sys.exit(status)
 
 
@@ -64,7 +68,7 @@ class McprecAddon:
                 )
         given = {option.name: getattr(ctx.options, _PREFIX + option.name) for option in OPTIONS}
         try:
-            self._run = AddonRun.of(given)
+            self._run = AddonRun.of(given, say=_say)
         except McprecError as error:
             _leave(str(error), error.exit_status)
         ctx.master.addons.add(self._run.addon)  # pyright: ignore[reportUnknownMemberType]

@@ -1,7 +1,7 @@
 """What the options of the mitmproxy script ask for, as a recording or a replay."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast, get_args
@@ -14,8 +14,16 @@ from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Half
 from mcprec_addon.options import pointers, server_urls
 from mcprec_addon.replay.player import ModelStrategy, PlayOptions, Strategy
-from mcprec_addon.replay_run import Replayed, conclude_replay, present_halves, stage
+from mcprec_addon.replay_run import (
+    Replayed,
+    conclude_replay,
+    present_halves,
+    several_answers_line,
+    stage,
+)
 from mcprec_addon.run import known_environment
+
+type Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +68,12 @@ class AddonRun:
     _is_over: bool = False
 
     @classmethod
-    def of(cls, given: Mapping[str, object]) -> "AddonRun":
+    def of(cls, given: Mapping[str, object], *, say: Say = lambda _: None) -> "AddonRun":
         """Return what the options ask for.
 
         Args:
             given: Value by option name, as mitmproxy parsed them.
+            say: Takes lines for the person at the terminal.
 
         Raises:
             McprecError: Neither or both are asked for, or a value is none of those that there
@@ -75,32 +84,44 @@ class AddonRun:
             message = "give one of --set mcprec_record=FILE and --set mcprec_replay=FILE"
             raise UsageError(message)
         if record:
-            return cls._recording(Path(record), given)
-        return cls._replay(Path(replay), given)
+            return cls._recording(Path(record), given, say)
+        return cls._replay(Path(replay), given, say)
 
     @classmethod
-    def _recording(cls, path: Path, given: Mapping[str, object]) -> "AddonRun":
+    def _recording(cls, path: Path, given: Mapping[str, object], say: Say) -> "AddonRun":
         check_target(path, force=bool(given["force"]))
         urls = server_urls(list(cast("Sequence[str]", given["http"])), option="--set mcprec_http")
-        recording = Recording(path, urls=urls, known=known_environment())
+        recording = Recording(
+            path,
+            urls=urls,
+            known=known_environment(),
+            on_failure=lambda error: say(f"{error}; the traffic goes on, recording has ended"),
+        )
         return cls(addon=RecordAddon(recording), recording=recording, path=path)
 
     @classmethod
-    def _replay(cls, path: Path, given: Mapping[str, object]) -> "AddonRun":
+    def _replay(cls, path: Path, given: Mapping[str, object], say: Say) -> "AddonRun":
         half = _choice(given, "half", ("", *get_args(Half)))
         strategy = cast("Strategy", _choice(given, "match", get_args(Strategy)))
-        sequence = cast("ModelStrategy", _choice(given, "model_match", get_args(ModelStrategy)))
+        model_strategy = cast(
+            "ModelStrategy", _choice(given, "model_match", get_args(ModelStrategy))
+        )
         ignore = list(cast("Sequence[str]", given["ignore"]))
         cassette = load_cassette(path)
         asked = cast("frozenset[Half]", frozenset({half} if half else ()))
         halves = present_halves(cassette, asked, path=path)
         options = PlayOptions(
             strategy=strategy,
-            model_strategy=sequence,
+            model_strategy=model_strategy,
             strict=bool(given["strict"]),
             ignore=pointers(ignore, option="--set mcprec_ignore"),
         )
+        for warning in cassette.warnings:
+            say(warning)
         player, responder = stage(cassette, options, halves=halves, environment=os.environ)
+        for exchange in player.several_answers():
+            say(several_answers_line(exchange))
+        addon = ReplayAddon(responder)
         replayed = Replayed(
             cassette=cassette,
             player=player,
@@ -108,9 +129,11 @@ class AddonRun:
             halves=halves,
             allowed=(),
             child=None,
+            failures=addon.failures,
+            distrusted=addon.distrusted,
         )
         return cls(
-            addon=ReplayAddon(responder),
+            addon=addon,
             replayed=replayed,
             all_used=bool(given["all_used"]),
             strict=options.strict,

@@ -3,6 +3,7 @@
 Commands that run a child speak on stderr only; the agent's stdout stays the agent's.
 """
 
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -193,11 +194,12 @@ def replay(
     ] = False,
 ) -> int:
     """Run the agent against a cassette, with no server, no credential and no network."""
+    from mcprec_addon.doors.report_file import check_report, write_report  # noqa: PLC0415
     from mcprec_addon.replay.player import PlayOptions  # noqa: PLC0415
     from mcprec_addon.replay_run import ReplayRun, conclude_replay, run_replay  # noqa: PLC0415
 
     if report is not None:
-        _check_report(report)
+        check_report(report)
     options = PlayOptions(
         strategy=match,
         model_strategy=model_match,
@@ -221,19 +223,8 @@ def replay(
     )
     typer.echo(found.text(), err=True)
     if report is not None:
-        report.write_text(
-            found.junit() if report.suffix == ".xml" else dumps(found.as_json()).decode() + "\n"
-        )
+        write_report(report, found)
     return found.exit.status
-
-
-def _check_report(report: Path) -> None:
-    if report.suffix not in (".json", ".xml"):
-        message = f"--report {report}: the suffix tells the kind; give it .json or .xml"
-        raise UsageError(message)
-    if not report.parent.is_dir():
-        message = f"--report {report}: no such folder; make it first"
-        raise UsageError(message)
 
 
 def _announcer(kind: Literal["env", "json"]) -> Callable[[Mapping[str, str]], None]:
@@ -242,7 +233,7 @@ def _announcer(kind: Literal["env", "json"]) -> Callable[[Mapping[str, str]], No
             typer.echo(dumps(dict(variables)).decode())
         else:
             for name, value in variables.items():
-                typer.echo(f"export {name}='{value}'")
+                typer.echo(f"export {name}={shlex.quote(value)}")
         _say("serving until Ctrl-C")
 
     return announce

@@ -14,7 +14,7 @@ from mcprec_addon.doors.child import Doors, dummies, find_program, replay_enviro
 from mcprec_addon.doors.http_server import HttpServer
 from mcprec_addon.doors.routes import door_url
 from mcprec_addon.errors import UsageError
-from mcprec_addon.exchange import Cassette, Half, Via
+from mcprec_addon.exchange import Cassette, Exchange, Half, Via
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.miss import Miss, call_title
@@ -93,10 +93,8 @@ async def replay(run: ReplayRun) -> Replayed:
     player, responder = stage(
         cassette, run.options, halves=halves, environment=environment, on_miss=_teller(run)
     )
-    if run.options.strategy == "exact":
-        for exchange in player.several_answers():
-            title = f"#{exchange.seq} {call_title(exchange.call)}"
-            run.say(f"{title} has several different answers; exact always gives the first")
+    for exchange in player.several_answers():
+        run.say(several_answers_line(exchange))
     authority = Authority()
     server = HttpServer(responder.respond, authority=authority)
     with tempfile.TemporaryDirectory(prefix="mcprec-") as folder:
@@ -113,6 +111,12 @@ async def replay(run: ReplayRun) -> Replayed:
         failures=server.failures,
         distrusted=server.distrusted,
     )
+
+
+def several_answers_line(exchange: Exchange) -> str:
+    """Return the line that names a call whose later answers `exact` never gives."""
+    title = f"#{exchange.seq} {call_title(exchange.call)}"
+    return f"{title} has several different answers; exact always gives the first"
 
 
 def stage(

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from mcprec_addon.exchange import Cassette, Era, Exchange, Json, McpExchange
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.replay.filed import counts
 from mcprec_addon.replay.miss import Miss
-from mcprec_addon.replay.player import Player, PlayOptions, counts
+from mcprec_addon.replay.player import Player, PlayOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,7 @@ _NO_TELEMETRY = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "AWS_EC2_METADATA_DISABLED": "true",
 }
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STANDARD = (0, 1, 2)  # stdin, stdout, stderr
 
 
@@ -178,13 +179,12 @@ class Child:
             message = f"{self._command[0]}: cannot be started, {error.strerror}"
             raise UsageError(message) from error
         loop = asyncio.get_running_loop()
-        signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        for number in signals:
+        for number in _STOPS:
             loop.add_signal_handler(number, self._pass_on, process, number)
         try:
             status = await process.wait()
         finally:
-            for number in signals:
+            for number in _STOPS:
                 loop.remove_signal_handler(number)
         return status if status >= 0 else 128 - status
 
@@ -198,11 +198,11 @@ class Child:
 
 
 async def until_stopped() -> None:
-    """Wait for Ctrl-C or SIGTERM."""
+    """Wait for Ctrl-C, SIGTERM or the end of the terminal."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _STOPS:
         loop.add_signal_handler(number, stopped.set)
     await stopped.wait()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _STOPS:
         loop.remove_signal_handler(number)

@@ -13,7 +13,6 @@ from mitmproxy.net.server_spec import ServerSpec
 
 from mcprec_addon.doors.recording import Recording
 from mcprec_addon.doors.routes import Route, Target
-from mcprec_addon.errors import RecordingError
 from mcprec_addon.record.intake import Tap
 from mcprec_addon.wire.http import Ending, HttpRequest, first_header
 
@@ -21,7 +20,7 @@ type Chain = Callable[[str, str, int], ServerSpec | None]
 """Scheme, host and port of a request -> the office proxy it goes through, or None."""
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-_TAP, _TARGET = "mcprec_tap", "mcprec_target"
+_TAP, _TARGET, _PORT = "mcprec_tap", "mcprec_target", "mcprec_port"
 # Realtime APIs over WebSocket are not recorded; 426 makes clients fall back to HTTP at once.
 _SOCKET_PATHS = re.compile(r"/(?:responses|realtime)(?:\?|$)")
 
@@ -51,9 +50,12 @@ class RecordAddon:
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Lead a request at one of our ports to its upstream, and through an office proxy."""
-        target = self._target(flow)
+        port = self._port(flow)
+        route = self._routes.get(port)
+        target = route.target(flow.request.path) if route is not None else None
         if target is not None:
             flow.metadata[_TARGET] = target
+            flow.metadata[_PORT] = port
             request = flow.request
             request.scheme, request.host, request.port = (
                 target.scheme,
@@ -61,7 +63,8 @@ class RecordAddon:
                 target.port,
             )
             request.path = target.path
-        elif self._is_own_port(flow):
+        elif route is not None:
+            self._recording.turned_away += 1
             flow.response = http.Response.make(404, b"mcprec: no such door\n")
             return
         request = flow.request
@@ -74,27 +77,17 @@ class RecordAddon:
         if via is not None:
             flow.server_conn.via = via
 
-    def _target(self, flow: http.HTTPFlow) -> Target | None:
-        route = self._routes.get(self._port(flow))
-        return route.target(flow.request.path) if route is not None else None
-
-    def _is_own_port(self, flow: http.HTTPFlow) -> bool:
-        return self._port(flow) in self._routes
-
     def _port(self, flow: http.HTTPFlow) -> int:
         """Return the port a request was meant for: the listener's, or ours through the proxy."""
         if flow.request.host in LOOPBACK and flow.request.port in self._routes:
             return flow.request.port
-        return self._listener(flow)
-
-    def _listener(self, flow: http.HTTPFlow) -> int:
         return int(flow.client_conn.sockname[1])
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Show the whole request to the recording."""
         if flow.response is not None:
             return
-        tap = self._guarded(lambda: self._recording.request(request_of(flow)))
+        tap = self._recording.guarded(lambda: self._recording.request(request_of(flow)))
         if tap is not None:
             flow.metadata[_TAP] = tap
 
@@ -108,7 +101,7 @@ class RecordAddon:
         if tap is not None:
             lines = lines_of(response.headers)
             status = response.status_code
-            self._guarded(lambda: tap.head(status, lines))
+            self._recording.guarded(lambda: tap.head(status, lines))
         self._keep_redirect_inside(flow, response)
 
     def _keep_redirect_inside(self, flow: http.HTTPFlow, response: http.Response) -> None:
@@ -118,13 +111,13 @@ class RecordAddon:
         if target is None or target.label is None or location is None:
             return
         if location.startswith(f"{target.origin}/"):
-            door = f"http://127.0.0.1:{self._listener(flow)}"
+            door = f"http://127.0.0.1:{flow.metadata[_PORT]}"
             response.headers["location"] = door + location.removeprefix(target.origin)
 
     def _stream(self, tap: Tap) -> Callable[[bytes], bytes]:
         def pass_on(chunk: bytes) -> bytes:
             if chunk:
-                self._guarded(lambda: tap.data(chunk, self._recording.now_ms()))
+                self._recording.guarded(lambda: tap.data(chunk, self._recording.now_ms()))
             return chunk
 
         return pass_on
@@ -142,21 +135,12 @@ class RecordAddon:
         tap: Tap | None = flow.metadata.pop(_TAP, None)
         if tap is None:
             return
-        self._guarded(lambda: tap.finish(ending, self._recording.now_ms()))
+        self._recording.guarded(lambda: tap.finish(ending, self._recording.now_ms()))
         self._recording.end(tap)
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """Count a client that does not trust our certificate."""
         self._recording.distrusted[data.conn.sni or "unknown host"] += 1
-
-    def _guarded[T](self, step: Callable[[], T]) -> T | None:
-        try:
-            return step()
-        # The agent's traffic must go on whatever is wrong with the recording of it.
-        except Exception as error:  # noqa: BLE001
-            problem = f"recording failed on {type(error).__name__}: {error}"
-            self._recording.fail(RecordingError(str(self._recording.target), problem))
-            return None
 
 
 def request_of(flow: http.HTTPFlow) -> HttpRequest:

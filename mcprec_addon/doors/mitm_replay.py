@@ -6,7 +6,7 @@ in-process server on loopback. Every other connection upstream is refused.
 
 import secrets
 
-from mitmproxy import http
+from mitmproxy import http, tls
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from mcprec_addon.doors.http_server import HttpServer
@@ -19,7 +19,12 @@ _PLAN = "x-mcprec-plan"
 
 
 class ReplayAddon:
-    """Answers every request from a responder."""
+    """Answers every request from a responder.
+
+    Attributes:
+        failures: Errors inside mcprec; each such request was answered 500.
+        distrusted: Hosts whose clients did not trust our certificate.
+    """
 
     name = "mcprec-replay"
 
@@ -28,6 +33,8 @@ class ReplayAddon:
         self._plans: dict[str, Reply] = {}
         self._server = HttpServer(self._planned, authority=None)
         self._port: int | None = None
+        self.failures: list[BaseException] = []
+        self.distrusted: list[str] = []
 
     async def running(self) -> None:
         """Start the server for streams."""
@@ -38,7 +45,7 @@ class ReplayAddon:
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Answer a request, or lead it to the server for streams."""
-        reply = self._responder.respond(request_of(flow))
+        reply = self._reply(flow)
         if reply.whole or self._port is None:
             flow.response = http.Response.make(
                 reply.status,
@@ -52,6 +59,18 @@ class ReplayAddon:
         # The bare data: setting the properties would rewrite the Host header as well.
         data = flow.request.data
         data.scheme, data.host, data.port = b"http", _HOST, self._port
+
+    def _reply(self, flow: http.HTTPFlow) -> Reply:
+        try:
+            return self._responder.respond(request_of(flow))
+        # mitmproxy would log it and go on, and the run would look fine.
+        except Exception as error:  # noqa: BLE001
+            self.failures.append(error)
+            return Reply(status=500, headers=(("x-should-retry", "false"),))
+
+    def tls_failed_client(self, data: tls.TlsData) -> None:
+        """Note a client that does not trust our certificate."""
+        self.distrusted.append(data.conn.sni or "unknown host")
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Let streams through as they come."""

@@ -1,16 +1,17 @@
 """A mitmproxy inside this process, with only the addons that recording needs."""
 
 import asyncio
+import base64
 import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
-from mitmproxy import options
-from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig, upstream_auth
+from mitmproxy import http, options
+from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 from mitmproxy.net.server_spec import ServerSpec
 
@@ -35,6 +36,18 @@ class _Ready:
 
     def running(self) -> None:
         self.event.set()
+
+
+class _OfficeProxyAuth:
+    """Signs in at an office proxy, and there alone: never at the servers behind it."""
+
+    name = "mcprec-office-proxy"
+
+    def http_connect_upstream(self, flow: http.HTTPFlow) -> None:
+        """Add the credentials that the user's environment gives for the proxy."""
+        credentials = _proxy_credentials()
+        if credentials is not None:
+            flow.request.headers["proxy-authorization"] = f"Basic {credentials}"
 
 
 class MitmServer:
@@ -65,21 +78,21 @@ class MitmServer:
         ready = _Ready()
         master.addons.add(  # pyright: ignore[reportUnknownMemberType] (untyped in mitmproxy)
             core.Core(), self._proxy, next_layer.NextLayer(), tlsconfig.TlsConfig(),
-            upstream_auth.UpstreamAuth(), addon, ready,
+            _OfficeProxyAuth(), addon, ready,
         )  # fmt: skip
-        credentials = _proxy_credentials()
         master.options.update(  # pyright: ignore[reportUnknownMemberType] (untyped in mitmproxy)
             mode=modes,
             connection_strategy="lazy",
             http2=False,
             ssl_verify_upstream_trusted_ca=self._upstream_ca,
-            **({"upstream_auth": credentials} if credentials else {}),
         )
         self._master = master
         self._task = asyncio.create_task(master.run(), name="mitmproxy")
         waiting = asyncio.create_task(ready.event.wait())
         await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
+        if self._task.done() and self._task.exception() is not None:
+            await self._task  # whatever it is, it is not that a port is in use
         listening = {address[1] for address in self._proxy.listen_addrs()}
         missing = {proxy_port, *ports} - listening
         if missing:
@@ -120,17 +133,20 @@ def office_proxy(scheme: str, host: str, port: int) -> ServerSpec | None:
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.hostname is None:
         return None
-    return (
-        "https" if parts.scheme == "https" else "http",
-        (parts.hostname, parts.port or 8080),
-    )
+    is_https = parts.scheme == "https"
+    port = parts.port or (443 if is_https else 80)
+    return "https" if is_https else "http", (parts.hostname, port)
 
 
 def _proxy_credentials() -> str | None:
+    """Return user and password of the user's proxy as Basic authentication has them, or None."""
     proxies = getproxies_environment()
     address = proxies.get("https") or proxies.get("http") or proxies.get("all") or ""
-    userinfo, at, _ = urlsplit(address).netloc.rpartition("@")
-    return userinfo if at and ":" in userinfo else None
+    parts = urlsplit(address)
+    if parts.username is None:
+        return None
+    userinfo = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return base64.b64encode(userinfo.encode()).decode()
 
 
 def upstream_ca() -> str | None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from mcprec_addon import __version__
@@ -42,6 +43,7 @@ class Recording:
         target: Where the cassette goes.
         failure: The first error that made it incomplete, or None.
         ended: How many taps have ended.
+        turned_away: Requests at a door that stands for nothing.
         sockets: WebSocket upgrades of model APIs that a door turned down.
         distrusted: Hosts whose clients did not trust a door's certificate.
     """
@@ -82,6 +84,7 @@ class Recording:
         self.failure: McprecError | None = None
         self.sockets = 0
         self.ended = 0
+        self.turned_away = 0
         self.distrusted: Counter[str] = Counter()
 
     def now_ms(self) -> int:
@@ -108,6 +111,16 @@ class Recording:
         if tap in self._taps:
             self._taps.remove(tap)
             self.ended += 1
+
+    def guarded[T](self, step: Callable[[], T]) -> T | None:
+        """Take a step of the recording; whatever goes wrong in it must not touch the traffic."""
+        try:
+            return step()
+        # A bug in a parser is told and ends the recording; the agent's run goes on.
+        except Exception as error:  # noqa: BLE001
+            problem = f"recording failed on {type(error).__name__}: {error}"
+            self.fail(RecordingError(str(self.target), problem))
+            return None
 
     def fail(self, error: McprecError) -> None:
         """Give up recording; the traffic goes on."""
@@ -139,7 +152,7 @@ class Recording:
             config: Paths of the agent's configs relative to the cassette.
         """
         for tap in self._taps:
-            tap.finish("stopped", self.now_ms())
+            self.guarded(partial(tap.finish, "stopped", self.now_ms()))
         self._taps.clear()
         self._journal.close()
         seen = self._recorder.seen
@@ -189,6 +202,7 @@ class Recording:
             untouched=tuple(label for label in self._declared if label not in seen.contacted),
             oauth=tuple(sorted(self._intake.refused_oauth)),
             sockets=self.sockets,
+            turned_away=self.turned_away,
             distrusted=self.distrusted,
             failure=self.failure,
         )

@@ -14,7 +14,7 @@ from mcprec_addon.exchange import Json, McpAnswer, McpCall, Via
 from mcprec_addon.record.recorder import Pending, Recorder
 from mcprec_addon.wire import mcp, model
 from mcprec_addon.wire.coding import Decoder, decoded
-from mcprec_addon.wire.http import Ending, HttpRequest, first_header
+from mcprec_addon.wire.http import Ending, HttpRequest, first_header, server_address
 from mcprec_addon.wire.jsonrpc import (
     Notification,
     Request,
@@ -56,8 +56,8 @@ class Intake:
             urls: Addresses of declared servers by label.
         """
         self._recorder = recorder
-        self._labels = {_bare(url): label for label, url in urls.items()}
-        self._urls = {label: _bare(url) for label, url in urls.items()}
+        self._labels = {server_address(url): label for label, url in urls.items()}
+        self._urls = {label: server_address(url) for label, url in urls.items()}
         self._taps: list[McpTap] = []
         self.others: Counter[str] = Counter()
         self.refused_oauth: set[str] = set()
@@ -86,13 +86,13 @@ class Intake:
         return None  # the end of a session, or OAuth beside the endpoint: never in a cassette
 
     def _known_label(self, request: HttpRequest) -> str | None:
-        return request.label or self._labels.get(_bare(request.url))
+        return request.label or self._labels.get(server_address(request.url))
 
     def _label(self, request: HttpRequest) -> str:
         known = self._known_label(request)
         if known is not None:
             return known
-        url = _bare(request.url)
+        url = server_address(request.url)
         label = url.partition("://")[2]
         self._labels[url] = label
         self._recorder.server(label, transport="http", url=url)
@@ -102,8 +102,8 @@ class Intake:
         label = self._label(request)
         asked = [message for message in messages if isinstance(message, Request)]
         for message in messages:
-            if isinstance(message, Response):
-                self._client_answered(label, message)
+            if isinstance(message, Response) and not self._client_answered(label, message):
+                self.others[f"{label} (answers to nothing asked)"] += 1
         sent = [message for message in messages if isinstance(message, Notification)]
         if asked:
             for note in sent:
@@ -130,10 +130,11 @@ class Intake:
         self._taps.append(tap)
         return tap
 
-    def _client_answered(self, label: str, response: Response) -> None:
-        for tap in self._taps:
-            if tap.label == label and tap.reader.client_answered(response.id, response.value):
-                return
+    def _client_answered(self, label: str, response: Response) -> bool:
+        return any(
+            tap.label == label and tap.reader.client_answered(response.id, response.value)
+            for tap in self._taps
+        )
 
     def done(self, tap: "McpTap") -> None:
         """Let go of a tap that has finished."""
@@ -193,10 +194,11 @@ class McpTap:
 
     def head(self, status: int, lines: list[tuple[str, str]]) -> None:
         """Take status and header lines."""
-        challenge = first_header(lines, "www-authenticate") or ""
-        if status in _REFUSALS and challenge:
+        if status in _REFUSALS and first_header(lines, "www-authenticate") is not None:
             self._refuses = True
-            self._intake.refused_oauth.add(self.label)
+            # Through the proxy a client signs in by itself; a loopback address cannot carry it.
+            if self._pending[0].via == "base-url" and mcp.asks_for_oauth(status, lines):
+                self._intake.refused_oauth.add(self.label)
         self._refuses |= not self._asked and status != HTTPStatus.OK
         self._decoder = Decoder(first_header(lines, "content-encoding"))
         self.reader.head(status, lines)
@@ -226,7 +228,8 @@ class McpTap:
             for pending in self._pending:
                 self._recorder.drop(pending)
             return
-        answers = self.reader.finish(ending, without_events=self._is_open)
+        undecoded = bytes(self._decoder.raw) if self._decoder.failed else None
+        answers = self.reader.finish(ending, without_events=self._is_open, undecoded=undecoded)
         for pending, answer in zip(self._pending, answers, strict=True):
             self._learn(pending, answer)
             self._recorder.finish(pending, self._settled(answer), at_ms=at_ms)
@@ -305,10 +308,3 @@ def _method(call: object) -> str:
 
 def _plain(note: Notification) -> dict[str, Json]:
     return {"method": note.method, "params": note.params}
-
-
-def _bare(url: str) -> str:
-    """Return an address without credentials, query, fragment and closing slash."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"

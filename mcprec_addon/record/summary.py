@@ -12,7 +12,7 @@ class Recorded:
     """What a recording came to.
 
     Attributes:
-        path: The cassette; it is in place unless `failure` is set.
+        path: The cassette; what was recorded before a `failure` is in place too.
         exchanges: How many exchanges it holds.
         servers: Labels of the servers it holds exchanges of.
         models: How many different models it saw.
@@ -22,6 +22,7 @@ class Recorded:
         untouched: Declared servers that were never contacted.
         oauth: Servers that asked for OAuth.
         sockets: WebSocket upgrades of model APIs that were turned down.
+        turned_away: Requests at a door that stands for nothing.
         distrusted: Hosts whose clients did not trust our certificate.
         failure: Why it is incomplete, or None.
     """
@@ -36,6 +37,7 @@ class Recorded:
     untouched: tuple[str, ...] = ()
     oauth: tuple[str, ...] = ()
     sockets: int = 0
+    turned_away: int = 0
     distrusted: Mapping[str, int] = field(default_factory=dict[str, int])
     failure: McprecError | None = None
 
@@ -64,6 +66,8 @@ class Recorded:
             )
         if self.sockets:
             yield f"WebSocket upgrades of model APIs answered 426: {self.sockets}"
+        if self.turned_away:
+            yield f"requests at a door with no such path, answered 404: {self.turned_away}"
         for end, count in sorted(self.ends.items()):
             yield f"{_count(count, 'answer')} ended early: {end}"
         for pointer in self.redaction.inside:

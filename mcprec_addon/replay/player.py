@@ -16,8 +16,6 @@ from mcprec_addon.exchange import (
     Era,
     Exchange,
     Half,
-    Json,
-    McpAnswer,
     McpCall,
     McpExchange,
     ModelCall,
@@ -27,6 +25,7 @@ from mcprec_addon.exchange import (
 from mcprec_addon.jsonvalue import Pointer, canonical, parse_pointer
 from mcprec_addon.match.keys import Keys, digest, minted_ids
 from mcprec_addon.redact.bindings import Bindings
+from mcprec_addon.replay.filed import Filed, comparable, counts, without_refusals
 from mcprec_addon.replay.miss import Miss, era_miss, find_miss
 from mcprec_addon.wire.mcp import repeatable_tools
 
@@ -34,8 +33,6 @@ Strategy = Literal["auto", "exact", "ordered"]
 ModelStrategy = Literal["auto", "exact", "ordered", "sequence"]
 
 _GOVERNED = frozenset({"tools/call", "prompts/get", "resources/read"})
-_UNCOUNTED_ENDS = frozenset({"left", "stopped"})
-_HEADER_MISMATCH = -32020  # recovered from by listing the tools and asking again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,24 +71,6 @@ class Hit:
     guessed: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class _Entry:
-    """A recorded exchange, the placeholders in its key, its era, how often it was handed out."""
-
-    exchange: Exchange
-    names: tuple[str, ...]
-    era: Era | None
-    used: int = 0
-
-    def is_of(self, era: Era | None) -> bool:
-        """Whether it was recorded in an era, as far as both are known."""
-        return era is None or self.era in (None, era)
-
-    def rank(self, era: Era | None) -> tuple[bool, bool]:
-        """Its place among answers to one call: the caller's era first, `left` ones last."""
-        return not self.is_of(era), self.exchange.answer.end == "left"
-
-
 @dataclass(slots=True, kw_only=True)
 class Tally:
     """What a replay handed out, and what it could not.
@@ -126,11 +105,11 @@ class Player:
         self._ignore = (*options.ignore, *map(parse_pointer, cassette.header.match.ignore))
         self._keys = Keys(ignore=self._ignore, answer_ids=minted_ids(self._recorded))
         self._compared: list[Exchange] = []
-        self._entries: dict[str, list[_Entry]] = defaultdict(list)
-        self._all: list[_Entry] = []
+        self._filed: dict[str, list[Filed]] = defaultdict(list)
+        self._all: list[Filed] = []
         for exchange in self._recorded:
             self._file(exchange)
-        self._model = [entry for entry in self._all if entry.exchange.call.half == "model"]
+        self._model = [each for each in self._all if each.exchange.call.half == "model"]
         self._asked: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self._repeatable = {
             (exchange.call.server, name)
@@ -145,9 +124,9 @@ class Player:
         compared = self._keys.compared(self._bindings.live(exchange.call)[0])
         self._compared.append(_with_call(exchange, compared))
         shape, names = self._bindings.shape(self._keys.canonical(compared))
-        entry = _Entry(exchange, names, self._era(exchange))
-        self._entries[digest(shape)].append(entry)
-        self._all.append(entry)
+        filed = Filed(exchange, names, self._era(exchange))
+        self._filed[digest(shape)].append(filed)
+        self._all.append(filed)
 
     def _era(self, exchange: Exchange) -> Era | None:
         if not isinstance(exchange, McpExchange):
@@ -155,11 +134,13 @@ class Player:
         return exchange.era or self._eras.get(exchange.call.server)
 
     def several_answers(self) -> Iterator[Exchange]:
-        """Yield the first exchange of each key that has several different answers."""
-        for filed in self._entries.values():
-            for names in dict.fromkeys(entry.names for entry in filed):
-                same = [entry.exchange for entry in filed if entry.names == names]
-                if len({canonical(_comparable(each.answer)) for each in same}) > 1:
+        """Yield the first exchange of each key of whose different answers `exact` gives one."""
+        for filed in self._filed.values():
+            if self._strategy(filed[0].exchange.call) != "exact":
+                continue
+            for names in dict.fromkeys(each.names for each in filed):
+                same = [each.exchange for each in filed if each.names == names]
+                if len({canonical(comparable(each.answer)) for each in same}) > 1:
                     yield same[0]
 
     def play(
@@ -181,7 +162,7 @@ class Player:
         live = self._keys.compared(self._bindings.live(call)[0])
         shape, names = self._bindings.shape(self._keys.canonical(live))
         key = digest(shape)
-        fitting = self._fitting(self._entries.get(key, ()), names)
+        fitting = self._fitting(self._filed.get(key, ()), names)
         if self._is_sequence(call):
             key, names, fitting = "", (), self._model
         # A live value counts under the placeholder that it stands for.
@@ -206,27 +187,27 @@ class Player:
     def knows(self, call: Call) -> bool:
         """Whether any answer to this call was recorded; nothing is handed out."""
         shape, _ = self._bindings.shape(self._keys.canonical(self._keys.compared(call)))
-        return digest(shape) in self._entries
+        return digest(shape) in self._filed
 
     def _is_sequence(self, call: Call) -> bool:
         return call.half == "model" and self._options.model_strategy == "sequence"
 
-    def _fitting(self, entries: Sequence[_Entry], names: tuple[str, ...]) -> list[_Entry]:
-        """Return the entries that the bindings allow."""
+    def _fitting(self, filed: Sequence[Filed], names: tuple[str, ...]) -> list[Filed]:
+        """Return what the bindings allow."""
         if not names:
-            return list(entries)
-        new = [(entry, self._bindings.unify(entry.names, names)) for entry in entries]
-        settled = [entry for entry, bound in new if bound is not None and not bound]
-        return settled or [entry for entry, bound in new if bound is not None]
+            return list(filed)
+        new = [(each, self._bindings.unify(each.names, names)) for each in filed]
+        settled = [each for each, bound in new if bound is not None and not bound]
+        return settled or [each for each, bound in new if bound is not None]
 
     def _allowed(
-        self, fitting: list[_Entry], names: tuple[str, ...], era: Era | None
-    ) -> list[_Entry]:
+        self, fitting: list[Filed], names: tuple[str, ...], era: Era | None
+    ) -> list[Filed]:
         if not self._options.strict:
             return fitting
         return [] if _is_guess(fitting, names) else [each for each in fitting if each.is_of(era)]
 
-    def _era_miss(self, live: Call, fitting: list[_Entry], era: Era | None) -> Miss | None:
+    def _era_miss(self, live: Call, fitting: list[Filed], era: Era | None) -> Miss | None:
         """Return the miss of a call that --strict does not map from the other era."""
         if not self._options.strict or not fitting or any(each.is_of(era) for each in fitting):
             return None
@@ -237,37 +218,37 @@ class Player:
 
     def _find(
         self,
-        entries: list[_Entry],
+        filed: list[Filed],
         names: tuple[str, ...],
         call: Call,
         era: Era | None,
         *,
         prepared: bool,
     ) -> Hit | None:
-        guessed = _is_guess(entries, names)
+        guessed = _is_guess(filed, names)
         if prepared:
-            entries = _without_refusals(entries)
-        entry = self._choose(entries, call, era)
-        if entry is None:
+            filed = without_refusals(filed)
+        chosen = self._choose(filed, call, era)
+        if chosen is None:
             return None
-        self._bindings.bind(self._bindings.unify(entry.names, names) or {})
-        return self._hand_out(entry, guessed=guessed)
+        self._bindings.bind(self._bindings.unify(chosen.names, names) or {})
+        return self._hand_out(chosen, guessed=guessed)
 
-    def _choose(self, entries: Sequence[_Entry], call: Call, era: Era | None) -> _Entry | None:
+    def _choose(self, filed: Sequence[Filed], call: Call, era: Era | None) -> Filed | None:
         strategy = self._strategy(call)
         if strategy != "sequence":
-            entries = sorted(entries, key=lambda entry: entry.rank(era))
-        if not entries:
+            filed = sorted(filed, key=lambda each: each.rank(era))
+        if not filed:
             return None
         if strategy == "exact":
-            for entry in entries[1:]:
-                self._use(entry)
-            return entries[0]
-        fresh = next((entry for entry in entries if not entry.used), None)
+            for each in filed[1:]:
+                each.is_settled = True
+            return filed[0]
+        fresh = next((each for each in filed if not each.used), None)
         if fresh is not None or not self._may_repeat(call, strategy):
             return fresh
-        best = entries[0].rank(era)
-        return [entry for entry in entries if entry.rank(era) == best][-1]
+        best = filed[0].rank(era)
+        return [each for each in filed if each.rank(era) == best][-1]
 
     def _strategy(self, call: Call) -> ModelStrategy:
         if isinstance(call, McpCall):
@@ -279,16 +260,16 @@ class Player:
             return False
         return call.method != "tools/call" or not self._options.strict
 
-    def _hand_out(self, entry: _Entry, *, guessed: bool) -> Hit:
-        repeated = entry.used > 0
-        self._use(entry)
-        answer = self._bindings.restore(entry.exchange.answer)
-        return Hit(exchange=entry.exchange, answer=answer, repeated=repeated, guessed=guessed)
+    def _hand_out(self, each: Filed, *, guessed: bool) -> Hit:
+        repeated = each.used > 0
+        self._use(each)
+        answer = self._bindings.restore(each.exchange.answer)
+        return Hit(exchange=each.exchange, answer=answer, repeated=repeated, guessed=guessed)
 
-    def _use(self, entry: _Entry) -> None:
-        if not entry.used:
-            self.tally.used[entry.exchange.call.half] += 1
-        entry.used += 1
+    def _use(self, each: Filed) -> None:
+        if not each.used:
+            self.tally.used[each.exchange.call.half] += 1
+        each.used += 1
 
     def _count(self, hit: Hit) -> None:
         if hit.guessed:
@@ -301,7 +282,11 @@ class Player:
 
     def unused(self) -> list[Exchange]:
         """Return what was never handed out, by seq; what has no answer of its own aside."""
-        left = [entry.exchange for entry in self._all if not entry.used and counts(entry.exchange)]
+        left = [
+            each.exchange
+            for each in self._all
+            if not (each.used or each.is_settled) and counts(each.exchange)
+        ]
         return sorted(left, key=lambda exchange: exchange.seq)
 
 
@@ -311,37 +296,6 @@ def _with_call(exchange: Exchange, call: Call) -> Exchange:
     return exchange
 
 
-def counts(exchange: Exchange) -> bool:
-    """Whether an exchange counts as unused when it is never handed out."""
-    if exchange.answer.end in _UNCOUNTED_ENDS:
-        return False
-    return not isinstance(exchange, McpExchange) or exchange.call.http_method == "POST"
-
-
-def _is_guess(fitting: Sequence[_Entry], names: tuple[str, ...]) -> bool:
+def _is_guess(fitting: Sequence[Filed], names: tuple[str, ...]) -> bool:
     """Whether several recorded calls fit live values, so that recorded order must decide."""
-    return bool(names) and len({entry.names for entry in fitting}) > 1
-
-
-def _without_refusals(entries: list[_Entry]) -> list[_Entry]:
-    left = [entry for entry in entries if not _is_refusal(entry.exchange.answer)]
-    if left:
-        for entry in entries:
-            if _is_refusal(entry.exchange.answer):
-                entry.used = max(entry.used, 1)  # skipped on purpose, so not left over
-    return left or entries
-
-
-def _is_refusal(answer: Answer) -> bool:
-    if not isinstance(answer, McpAnswer) or answer.kind != "error":
-        return False
-    return isinstance(answer.value, dict) and answer.value.get("code") == _HEADER_MISMATCH
-
-
-def _comparable(answer: Answer) -> Json:
-    events: list[Json] = (
-        [event.message for event in answer.events]
-        if isinstance(answer, McpAnswer)
-        else [event.value for event in answer.events]
-    )
-    return [answer.kind, answer.status, answer.value, events, answer.end]
+    return bool(names) and len({each.names for each in fitting}) > 1

@@ -25,7 +25,7 @@ from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Hit, Player
 from mcprec_addon.wire import mcp, mcp_reply, model
 from mcprec_addon.wire.coding import decoded
-from mcprec_addon.wire.http import HttpRequest, Piece, Reply
+from mcprec_addon.wire.http import HttpRequest, Piece, Reply, server_address
 from mcprec_addon.wire.jsonrpc import (
     Notification,
     Request,
@@ -87,7 +87,7 @@ class Responder:
         self._sessions: dict[str, set[str]] = {}
         self._minted = 0
         self._labels = {
-            _bare(server.url): label
+            server_address(server.url): label
             for label, server in cassette.header.servers.items()
             if server.url
         }
@@ -127,7 +127,7 @@ class Responder:
     def _known_label(self, request: HttpRequest) -> str | None:
         if request.label is not None:
             return request.label
-        return self._labels.get(_bare(request.url))
+        return self._labels.get(server_address(request.url))
 
     def _label(self, request: HttpRequest) -> str | None:
         known = self._known_label(request)
@@ -291,12 +291,6 @@ class Responder:
             ("x-should-retry", "false"),
         )
         return Reply(status=403, headers=headers, pieces=(Piece(0, text.encode()),))
-
-
-def _bare(url: str) -> str:
-    """Return an address without query and closing slash."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
 def _without_prefix(request: HttpRequest) -> HttpRequest:

@@ -93,6 +93,17 @@ class Reply:
         return b"".join(piece.data for piece in self.pieces)
 
 
+def server_address(url: str) -> str:
+    """Return an address as servers are told apart by it.
+
+    Without credentials, query, fragment, closing slash and default port; host in lower case.
+    """
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2].lower()
+    default = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
+    return f"{parts.scheme}://{host.removesuffix(default)}{parts.path.rstrip('/')}"
+
+
 def first_header(headers: Iterable[tuple[str, str]], name: str) -> str | None:
     """Return the first value of a header by its lower-case name, or None."""
     return next((value for key, value in headers if key == name), None)

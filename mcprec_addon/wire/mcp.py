@@ -3,8 +3,9 @@
 Source: MCP 2026-07-28 (stateless era); 2025-03-26, 2025-06-18 and 2025-11-25 (classic era).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 
 from mcprec_addon.exchange import (
     Era,
@@ -214,6 +215,14 @@ def _final_bytes(answer: McpAnswer, caller: Caller) -> bytes | None:
             return response_bytes(caller.id, "error", answer.value)
         case _:
             return None
+
+
+def asks_for_oauth(status: int, lines: Iterable[tuple[str, str]]) -> bool:
+    """Whether an answer asks the client to sign in, by its status and header lines."""
+    challenges = [value for name, value in lines if name == "www-authenticate"]
+    return status == HTTPStatus.UNAUTHORIZED and any(
+        "resource_metadata" in value for value in challenges
+    )
 
 
 def without_end(answer: McpAnswer) -> McpAnswer:

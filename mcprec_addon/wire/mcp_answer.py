@@ -122,18 +122,23 @@ class McpAnswerReader:
                     return True
         return False
 
-    def finish(self, ending: Ending, *, without_events: bool = False) -> list[McpAnswer]:
+    def finish(
+        self, ending: Ending, *, without_events: bool = False, undecoded: bytes | None = None
+    ) -> list[McpAnswer]:
         """Return the answers, one for each request, in their order.
 
         Args:
             ending: How the connection ended.
             without_events: The events were handed on as messages of their own already.
+            undecoded: The body as it came, where its content coding could not be undone.
         """
         if without_events:
             for open_ in self._open:
                 open_.events.clear()
-        text = None
-        if self._stream is None and self._body:
+        text = undecoded
+        if undecoded is not None:
+            self._stream = None
+        elif self._stream is None and self._body:
             text = bytes(self._body)
             self._read_body(text)
         return [self._answer_of(open_, ending, text) for open_ in self._open]

@@ -1,6 +1,7 @@
 """Recording leaves the traffic as it is: bytes, order, time and who hung up."""
 
 import asyncio
+import base64
 import gzip
 import http.client
 import json
@@ -47,8 +48,8 @@ type Script = list[bytes | float | threading.Event | None]
 
 
 @contextmanager
-def upstream(*scripts: Script) -> Generator[int]:
-    """Serve one connection after another, each by its script: bytes, pauses, gates."""
+def upstream(*scripts: Script, heard: list[bytes] | None = None) -> Generator[int]:
+    """Serve one connection after another, each by its script; `heard` gets the requests."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(20)
 
@@ -56,8 +57,9 @@ def upstream(*scripts: Script) -> Generator[int]:
             for script in scripts:
                 connection, _ = server.accept()
                 with connection:
-                    read_request(connection)
-                    play(connection, script)
+                    first = read_request(connection)
+                    (heard if heard is not None else []).append(first)
+                    play(connection, script, heard)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -65,7 +67,7 @@ def upstream(*scripts: Script) -> Generator[int]:
         thread.join(20)
 
 
-def read_request(connection: socket.socket) -> None:
+def read_request(connection: socket.socket) -> bytes:
     data = b""
     while b"\r\n\r\n" not in data:
         data += connection.recv(65536)
@@ -74,9 +76,10 @@ def read_request(connection: socket.socket) -> None:
     length = int(lengths[0].partition(b":")[2]) if lengths else 0
     while len(body) < length:
         body += connection.recv(65536)
+    return head
 
 
-def play(connection: socket.socket, script: Script) -> None:
+def play(connection: socket.socket, script: Script, heard: list[bytes] | None) -> None:
     for step in script:
         match step:
             case bytes():
@@ -87,7 +90,7 @@ def play(connection: socket.socket, script: Script) -> None:
             case threading.Event():
                 assert step.wait(20)
             case None:
-                read_request(connection)
+                (heard if heard is not None else []).append(read_request(connection))
             case _:
                 time.sleep(step)
 
@@ -341,6 +344,32 @@ async def test_an_office_proxy_is_chained_to(tmp_path: Path) -> None:
 
     assert seen == body
     assert only(tmp_path).answer.value == {"id": "x"}
+
+
+async def test_proxy_credentials_reach_the_proxy_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither does the upstream see them, nor are they put in place of the agent's key."""
+    monkeypatch.setenv("http_proxy", "http://me:p%40ss@127.0.0.1:9")
+    seen: list[bytes] = []
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+    def keyed(port: int) -> None:
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
+            headers = {"Authorization": "Bearer sk-agent"}
+            client.request("POST", "/openai/v1/chat/completions", CHAT, headers)
+            client.getresponse().read()
+
+    with upstream([CONNECTED, None, answer], heard=seen) as proxy:
+        chain: Chain = lambda *_: ("http", ("127.0.0.1", proxy))  # noqa: E731
+        async with recording(tmp_path, 0, host="http://model.invalid", chain=chain) as doors:
+            await doors.call(keyed)
+        doors.recording.close()
+
+    connect, request = seen
+    assert b"proxy-authorization: Basic " + base64.b64encode(b"me:p@ss") in connect
+    assert b"Bearer sk-agent" in request
+    assert b"Basic" not in request
 
 
 async def test_a_redirect_stays_inside(tmp_path: Path) -> None:

@@ -65,3 +65,21 @@ async def test_a_stream_is_led_to_the_loopback_server() -> None:
     assert request.host == "127.0.0.1"
     assert own.server.error is None
     assert other.server.error is not None
+
+
+async def test_what_fails_inside_is_no_success() -> None:
+    """Mitmproxy would log it and go on, and the run would look fine."""
+    made = addon(ModelAnswer(kind="none"))
+    broken = flow()
+    broken.request.headers["content-encoding"] = "gzip"
+
+    def fail(*_: object) -> None:
+        message = "broken"
+        raise ValueError(message)
+
+    made._responder.respond = fail  # type: ignore[method-assign, assignment]  # noqa: SLF001
+    made.request(broken)
+
+    assert broken.response is not None
+    assert broken.response.status_code == 500
+    assert [str(each) for each in made.failures] == ["broken"]

@@ -100,7 +100,7 @@ def test_free_ports_are_all_different() -> None:
         ("https_proxy", "https://proxy.corp:3129", "https", ("https", ("proxy.corp", 3129))),
         ("http_proxy", "http://proxy.corp:3128", "http", ("http", ("proxy.corp", 3128))),
         ("ALL_PROXY", "proxy.corp:3128", "https", ("http", ("proxy.corp", 3128))),
-        ("HTTPS_PROXY", "http://me:pw@proxy.corp", "https", ("http", ("proxy.corp", 8080))),
+        ("HTTPS_PROXY", "http://me:pw@proxy.corp", "https", ("http", ("proxy.corp", 80))),
         ("http_proxy", "http://proxy.corp:3128", "https", None),
         ("HTTPS_PROXY", "", "https", None),
         ("HTTPS_PROXY", "http://", "https", None),

@@ -1,8 +1,17 @@
 """HTTP requests are sorted into the two halves, and their answers become exchanges."""
 
 import json
+from dataclasses import replace
 
-from mcprec_addon.exchange import Exchange, Json, McpExchange, Message, ModelExchange, Noise
+from mcprec_addon.exchange import (
+    Exchange,
+    Json,
+    McpExchange,
+    Message,
+    ModelExchange,
+    Noise,
+    Opaque,
+)
 from mcprec_addon.record.intake import Intake, Tap
 from mcprec_addon.record.recorder import Recorder
 from mcprec_addon.wire.http import Ending, HttpRequest
@@ -111,10 +120,42 @@ def test_a_sign_in_is_never_recorded() -> None:
     made, kept = intake(tracker=MCP)
     challenge = [("www-authenticate", 'Bearer resource_metadata="https://x/m"')]
 
+    direct = replace(post(rpc("initialize")), via="base-url")
+
     answer(made.request(post(rpc("initialize")), 0), b"{}", lines=challenge, status=401)
+    assert made.refused_oauth == set()  # through the proxy the client signs in by itself
+    answer(made.request(direct, 0), b"{}", lines=challenge, status=401)
 
     assert kept == []
     assert made.refused_oauth == {"tracker"}
+
+
+def test_a_body_that_cannot_be_decoded_is_kept() -> None:
+    """An empty answer in its place would be a wrong answer."""
+    made, kept = intake(tracker=MCP)
+    lines = [*JSON, ("content-encoding", "unheard-of")]
+
+    answer(made.request(post(rpc("tools/list")), 0), b"\xff\x01", lines=lines)
+
+    assert kept.exchanges()[0].answer.value == Opaque(b"\xff\x01")
+
+
+def test_an_answer_to_nothing_asked_is_counted() -> None:
+    """Nothing is lost in silence."""
+    made, _ = intake(tracker=MCP)
+
+    made.request(post({"jsonrpc": "2.0", "id": 5, "result": {}}), 0)
+
+    assert made.others == {"tracker (answers to nothing asked)": 1}
+
+
+def test_a_declared_address_is_known_however_it_is_spelt() -> None:
+    """Clients write the default port, capitals and a closing slash, or leave them out."""
+    made, kept = intake(tracker="https://Host.example:443/mcp/")
+
+    answer(made.request(post(rpc("tools/list"), "https://host.example/mcp"), 0), result({}))
+
+    assert kept.exchanges()[0].call.server == "tracker"
 
 
 def test_a_classic_stream_becomes_messages() -> None:

@@ -227,7 +227,7 @@ def test_exact_is_a_table() -> None:
     assert [said(made.play(ONE.call)) for _ in range(3)] == ["2 open"] * 3
     assert [said(made.play(model(0, "hi", "").call)) for _ in range(2)] == ["hello"] * 2
     assert made.unused() == []
-    assert made.tally.used == {"mcp": 2, "model": 1}
+    assert made.tally.used == {"mcp": 1, "model": 1}
     assert made.tally.repeated == {}
 
 
@@ -235,9 +235,10 @@ def test_keys_with_several_answers_are_named() -> None:
     """Under `exact` only one of them is ever seen, which a person should know."""
     same = tool(4, "get", {"id": 1}, "a")
 
-    made = player(ONE, TWO, MADE, same, replace(same, seq=5))
+    recorded = (ONE, TWO, MADE, same, replace(same, seq=5))
 
-    assert seqs(list(made.several_answers())) == [1]
+    assert seqs(list(player(*recorded, strategy="exact").several_answers())) == [1]
+    assert seqs(list(player(*recorded).several_answers())) == []
 
 
 def test_different_people_are_no_several_answers() -> None:
@@ -247,6 +248,7 @@ def test_different_people_are_no_several_answers() -> None:
         tool(1, "lookup", {"mail": "email-1@mcprec.example"}, "id 7"),
         tool(2, "lookup", {"mail": "email-2@mcprec.example"}, "id 8"),
         header=header,
+        strategy="exact",
     )
 
     assert list(made.several_answers()) == []
