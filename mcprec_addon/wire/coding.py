@@ -1,6 +1,7 @@
 """Content codings undone as the bytes come: gzip, deflate, br, zstd.
 
-Only recording needs br and zstd, so their libraries come with the extra `record`.
+The libraries for br and zstd come with the extra `record`; without them such a body counts as
+one that cannot be decoded.
 """
 
 import zlib
@@ -11,8 +12,19 @@ type _Step = tuple[Callable[[bytes], bytes], type[Exception]]
 """Decodes the next bytes, and the error it raises where it cannot."""
 
 
-def _gzip() -> _Step:
-    return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress, zlib.error
+class _Gzip:
+    """Takes a body of several members too, as RFC 1952 allows."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+    def decompress(self, data: bytes) -> bytes:
+        plain = self._member.decompress(data)
+        while self._member.eof and self._member.unused_data:
+            rest = self._member.unused_data
+            self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            plain += self._member.decompress(rest)
+        return plain
 
 
 class _Deflate:
@@ -40,8 +52,8 @@ def _zstd() -> _Step:
 
 
 _CODINGS: dict[str, Callable[[], _Step]] = {
-    "gzip": _gzip,
-    "x-gzip": _gzip,
+    "gzip": lambda: (_Gzip().decompress, zlib.error),
+    "x-gzip": lambda: (_Gzip().decompress, zlib.error),
     "deflate": lambda: (_Deflate().decompress, zlib.error),
     "br": _brotli,
     "zstd": _zstd,
@@ -62,7 +74,11 @@ class Decoder:
         self.failed = any(name not in _CODINGS for name in codings)
         self.raw = bytearray()
         self._is_coded = bool(codings)
-        self._steps = [] if self.failed else [_CODINGS[name]() for name in reversed(codings)]
+        self._steps: list[_Step] = []
+        try:
+            self._steps = [_CODINGS[name]() for name in reversed(codings) if not self.failed]
+        except ImportError:
+            self.failed = True
 
     def feed(self, data: bytes) -> bytes:
         """Return what `data` decodes to; nothing once decoding has failed."""

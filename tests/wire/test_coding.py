@@ -1,6 +1,7 @@
 """Content codings are undone as the bytes come, and a broken one is noticed."""
 
 import gzip
+import sys
 import zlib
 
 import brotli  # type: ignore[import-untyped]
@@ -45,6 +46,25 @@ def test_a_body_that_cannot_be_decoded_is_kept(coding: str) -> None:
     assert decoder.feed(b"\x07 this is no such coding at all") == b""
     assert decoder.failed
     assert decoder.raw == b"\x07 this is no such coding at all"
+
+
+def test_a_gzip_body_of_several_members_is_read_to_its_end() -> None:
+    """Servers that compress piece by piece send one member each."""
+    decoder = Decoder("gzip")
+    packed = gzip.compress(PLAIN) + gzip.compress(b"more")
+
+    plain = b"".join(decoder.feed(packed[at : at + 5]) for at in range(0, len(packed), 5))
+
+    assert plain == PLAIN + b"more"
+
+
+def test_a_missing_library_is_a_body_that_cannot_be_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A replay needs no extra, and a request may come packed all the same."""
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+
+    assert decoded(PACKED["zstd"], "zstd") is None
 
 
 @pytest.mark.parametrize("coding", [None, "", "identity"])
