@@ -17,11 +17,12 @@ from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Cassette, Exchange, Half, Via
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
-from mcprec_addon.replay.miss import Miss, call_title
+from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Player, PlayOptions
 from mcprec_addon.replay.report import Demands, Exit, RunReport
 from mcprec_addon.replay.responder import Responder, Turned
 from mcprec_addon.run import HOST, Ways, model_doors, model_upstreams, run_child, with_certificates
+from mcprec_addon.wire.titles import call_title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

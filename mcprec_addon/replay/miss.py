@@ -25,6 +25,7 @@ from mcprec_addon.replay.nearest import (
     place,
 )
 from mcprec_addon.replay.span import difference_lines, offer, volatile
+from mcprec_addon.wire.titles import call_title
 
 Cause = Literal[
     "never recorded", "differs", "used up", "diverged", "other way in", "other era", "other server"
@@ -201,16 +202,6 @@ _REASONS: Mapping[Cause, Callable[[Miss], str]] = {
     "other era": _other_era,
     "other server": _other_server,
 }
-
-
-def call_title(call: Call) -> str:
-    """Return a call in a few words, such as ``tools/call search (server tracker)``."""
-    if isinstance(call, McpCall):
-        what = call.method or f"{call.http_method} stream"
-        name = f" {call.name}" if call.name is not None else ""
-        return one_line(f"{what}{name} (server {call.server})")
-    way = f"{call.http_method} " if call.http_method != "POST" else ""
-    return one_line(f"model call {way}{call.path} (provider {call.provider})")
 
 
 def find_miss(

@@ -13,7 +13,8 @@ from xml.etree import ElementTree as ET
 
 from mcprec_addon.exchange import Exchange, Half, Json, McpCall
 from mcprec_addon.jsonvalue import one_line, pointer_text
-from mcprec_addon.replay.miss import RECORD_COMMAND, Miss, call_title
+from mcprec_addon.replay.miss import RECORD_COMMAND, Miss
+from mcprec_addon.wire.titles import call_title
 
 _IN_FULL = 5  # misses, or groups of alike ones, that are printed in full
 _LISTED = 10  # names in a list; the rest is counted

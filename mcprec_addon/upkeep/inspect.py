@@ -18,7 +18,8 @@ from mcprec_addon.exchange import (
 from mcprec_addon.jsonvalue import one_line, pointer_text, shown
 from mcprec_addon.upkeep.channels import joined_texts
 from mcprec_addon.upkeep.layout import count_text, cut, json_lines, text_lines
-from mcprec_addon.upkeep.summary import Summary, call_title
+from mcprec_addon.upkeep.summary import Summary
+from mcprec_addon.wire.titles import call_title
 
 _PLACES = 5  # places named for a class of placeholders
 _ENDS = {

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mcprec_addon.exchange import (
-    Call,
     Cassette,
     Exchange,
     Json,
@@ -16,6 +15,7 @@ from mcprec_addon.exchange import (
 )
 from mcprec_addon.jsonvalue import one_line, shown
 from mcprec_addon.upkeep.layout import columns, count_text, cut
+from mcprec_addon.wire.titles import asked_of, call_title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,18 +94,6 @@ class Summary:
         }
 
 
-def call_title(call: Call) -> str:
-    """Return a call in a few words, such as ``tools/call search (server tracker)``."""
-    if isinstance(call, McpCall):
-        return one_line(f"{_what(call)} (server {call.server})")
-    return one_line(f"{call.http_method} {call.path} (provider {call.provider})")
-
-
-def _what(call: McpCall) -> str:
-    what = call.method or f"{call.http_method} stream"
-    return f"{what} {call.name}" if call.name is not None else what
-
-
 def _servers(cassette: Cassette) -> Iterator[tuple[str, Server, Counter[str]]]:
     calls: dict[str, Counter[str]] = {label: Counter() for label in cassette.header.servers}
     for exchange in cassette.exchanges:
@@ -118,7 +106,7 @@ def _servers(cassette: Cassette) -> Iterator[tuple[str, Server, Counter[str]]]:
 
 def _group(call: McpCall) -> str:
     # Resources and tasks have a name each: counted one by one they would fill the page.
-    return _what(call) if call.method in ("tools/call", "prompts/get") else call.method or "GET"
+    return asked_of(call) if call.method in ("tools/call", "prompts/get") else call.method or "GET"
 
 
 def _server_lines(cassette: Cassette) -> Iterator[str]:

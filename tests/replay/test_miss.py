@@ -12,7 +12,7 @@ from mcprec_addon.exchange import (
     ModelExchange,
 )
 from mcprec_addon.jsonvalue import loads, parse_pointer
-from mcprec_addon.replay.miss import Miss, call_title, era_miss, find_miss
+from mcprec_addon.replay.miss import Miss, era_miss, find_miss
 
 CHAT = "/v1/chat/completions"
 
@@ -332,13 +332,6 @@ def test_json_of_a_miss_names_its_parts() -> None:
             "volatile": None,
         }
     ]
-
-
-def test_titles() -> None:
-    """A call is called the same everywhere."""
-    assert call_title(search({})) == "tools/call search (server tracker)"
-    assert call_title(McpCall(server="t", method="", http_method="GET")) == "GET stream (server t)"
-    assert call_title(chat({})) == f"model call {CHAT} (provider openai)"
 
 
 def test_nothing_recorded_is_said_for_each_kind_of_call() -> None:

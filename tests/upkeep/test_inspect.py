@@ -96,7 +96,7 @@ def test_stream_readable() -> None:
     text = exchange_text(exchange, Cassette(model_via="base-url"))
 
     assert text.splitlines() == [
-        "#1 POST /v1/chat/completions (provider openai)",
+        "#1 model call /v1/chat/completions (provider openai)",
         "  via base-url",
         '  note: "checked by hand"',
         "  pinned: never overwritten by an update",

@@ -16,7 +16,7 @@ from mcprec_addon.exchange import (
     Redaction,
     Server,
 )
-from mcprec_addon.upkeep.summary import Summary, call_title
+from mcprec_addon.upkeep.summary import Summary
 
 
 def tool(seq: int, name: str) -> McpExchange:
@@ -135,9 +135,3 @@ def test_summary_for_a_program() -> None:
     tracker = found["servers"]["tracker"]
     assert isinstance(tracker, dict)
     assert tracker["calls"] == {"tools/call search": 2}
-
-
-def test_titles() -> None:
-    """A call is called the same everywhere."""
-    assert call_title(tool(1, "search").call) == "tools/call search (server tracker)"
-    assert call_title(ModelCall(provider="p", path="/x")) == "POST /x (provider p)"
