@@ -40,7 +40,6 @@ class Bindings:
         self._bytes = (
             re.compile(self._pattern.pattern.encode()) if self._pattern is not None else None
         )
-        self._temporary: dict[str, str] = {}
         self._bound: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._redactor = Redactor(rules, nonce="", mint=self._mint, recorded=self._counts)
@@ -79,20 +78,12 @@ class Bindings:
 
         return self._bytes.sub(classed, canonical), tuple(names)
 
-    def live(self, call: Call) -> tuple[Call, dict[str, str]]:
+    def live(self, call: Call) -> Call:
         """Return an incoming call as a recording under the same rules would have it.
 
-        Returns:
-            The call, bound values as their recorded placeholders, others as temporary ones; and
-            the live value of each temporary name of this run.
+        Bound values are written as their recorded placeholders, others as temporary ones.
         """
-        clean = self._redactor.call(call)
-        self._temporary = {
-            _name(placeholder): secret
-            for placeholder, secret in self._redactor.table.secrets().items()
-            if not self._is_recorded(_name(placeholder))
-        } | self._temporary
-        return clean, dict(self._temporary)
+        return self._redactor.call(call)
 
     def unify(self, recorded: Sequence[str], live: Sequence[str]) -> dict[str, str] | None:
         """Return the bindings under which a recorded call is the live one, or None.
@@ -111,7 +102,7 @@ class Bindings:
         for name, other in zip(recorded, live, strict=True):
             if name == other:
                 continue
-            value = self._temporary.get(other)
+            value = self._redactor.table.minted.get(_placeholder(other))
             if value is None or not self._is_recorded(name):
                 return None
             if self._bound.get(name, value) != value or new.setdefault(name, value) != value:
@@ -125,8 +116,7 @@ class Bindings:
         for name, value in new.items():
             self._bound[name] = value
             self._names[value] = name
-            placeholder = final(_class_of(name), int(name.rpartition("-")[2]))
-            self._redactor.table.settle(value, placeholder)
+            self._redactor.table.settle(value, _placeholder(name))
 
     def restore(self, answer: Answer) -> Answer:
         """Return an answer with the live values put back; unbound placeholders stay."""
@@ -143,8 +133,8 @@ def _class_of(name: str) -> str:
     return name.rpartition("-")[0]
 
 
-def _name(placeholder: str) -> str:
-    return placeholder.partition("@")[0]
+def _placeholder(name: str) -> str:
+    return final(_class_of(name), int(name.rpartition("-")[2]))
 
 
 class _Restoring(walk.Change):

@@ -80,12 +80,17 @@ def covering(nonce: str, recorded: Iterable[str]) -> re.Pattern[str]:
 
 
 class Table:
-    """Each distinct secret and its placeholder; lives as long as a recording or a replay."""
+    """Each distinct secret and its placeholder; lives as long as a recording or a replay.
+
+    Attributes:
+        minted: Each placeholder made here, to its secret.
+    """
 
     def __init__(self, mint: Mint) -> None:
         self._mint = mint
         self._placeholders: dict[str, str] = {}
         self._counts: dict[str, int] = {}
+        self.minted: dict[str, str] = {}
 
     def placeholder(self, secret: str, cls: str) -> str:
         """Return the placeholder of a secret, a new one where it has none yet."""
@@ -94,7 +99,10 @@ class Table:
             return held
         number = self._counts.get(cls, 0) + 1
         self._counts[cls] = number
-        return self._placeholders.setdefault(secret, self._mint(cls, number))
+        placeholder = self._mint(cls, number)
+        self._placeholders[secret] = placeholder
+        self.minted[placeholder] = secret
+        return placeholder
 
     def settle(self, secret: str, placeholder: str) -> None:
         """Say which placeholder a secret has from now on."""

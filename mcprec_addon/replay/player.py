@@ -121,7 +121,7 @@ class Player:
 
     def _file(self, exchange: Exchange) -> None:
         # A cassette written or edited by hand may hold what a rule finds in an incoming call.
-        compared = self._keys.compared(self._bindings.live(exchange.call)[0])
+        compared = self._keys.compared(self._bindings.live(exchange.call))
         self._compared.append(_with_call(exchange, compared))
         shape, names = self._bindings.shape(self._keys.canonical(compared))
         filed = Filed(exchange, names, self._era(exchange))
@@ -159,7 +159,7 @@ class Player:
             era: The era it is spoken in; answers of the same era are preferred.
             prepared: The caller sends the headers that a recorded refusal asked for.
         """
-        live = self._keys.compared(self._bindings.live(call)[0])
+        live = self._keys.compared(self._bindings.live(call))
         shape, names = self._bindings.shape(self._keys.canonical(live))
         key = digest(shape)
         fitting = self._fitting(self._filed.get(key, ()), names)
