@@ -54,15 +54,20 @@ def status_of(arguments: list[str]) -> int:
     try:
         result = cast("object", app(arguments, prog_name="mcprec", standalone_mode=False))
     except TyperException as error:
-        text = error.format_message().rstrip(".")
-        _say(f"{text[:1].lower()}{text[1:]}; --help shows what there is")
-        return 2
+        return _say_usage(error.format_message().rstrip("."))
     except McprecError as error:
         _say(str(error))
         return error.exit_status
     except (KeyboardInterrupt, typer.Abort):
         return 130
     return result if isinstance(result, int) else 0
+
+
+def _say_usage(text: str) -> int:
+    if text:  # a bare `mcprec` has shown its help already
+        hint = "what belongs to CMD goes behind --, " if "option" in text else ""
+        _say(f"{text[:1].lower()}{text[1:]}; {hint}--help shows what there is")
+    return 2
 
 
 def _say(line: str) -> None:

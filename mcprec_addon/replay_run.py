@@ -16,6 +16,7 @@ from mcprec_addon.doors.routes import door_url
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Cassette, Exchange, Half, Via
 from mcprec_addon.redact.bindings import Bindings
+from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Player, PlayOptions
@@ -23,6 +24,8 @@ from mcprec_addon.replay.report import Demands, Exit, RunReport
 from mcprec_addon.replay.responder import Responder, Turned
 from mcprec_addon.run import HOST, Ways, model_doors, model_upstreams, run_child, with_certificates
 from mcprec_addon.wire.titles import call_title
+
+_LEFT_OUT = "leftoutx"  # a nonce: what of a command is redacted is told by it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +154,7 @@ def new_player(
     """Return a player for one replay of a cassette; see `stage` for the arguments."""
     redaction = cassette.header.redaction
     bindings = Bindings(redaction, default_rules(redaction.builtin))
+    bindings.alias(_source_values(cassette, os.environ))
     bindings.known(_source_values(cassette, environment))
     return Player(cassette, bindings=bindings, options=replace(options, halves=halves))
 
@@ -263,7 +267,7 @@ def conclude_replay(
     """
     tally, turned = replayed.player.tally, replayed.turned
     titles = {each.seq: call_title(each.call) for each in replayed.cassette.exchanges}
-    agent = shlex.join(command) or "CMD"
+    agent = _shown(command) or "CMD"
     return RunReport(
         misses=tally.misses,
         unused=replayed.player.unused(),
@@ -281,6 +285,13 @@ def conclude_replay(
         given=_failure(replayed),
         record_command=_record_command(replayed, path, agent),
     )
+
+
+def _shown(command: Sequence[str]) -> str:
+    """Return a command for a line to copy, what looks like a secret left out."""
+    rules = default_rules()
+    redactor = Redactor(rules, nonce=_LEFT_OUT)
+    return shlex.join("…" if _LEFT_OUT in redactor.text(each) else each for each in command)
 
 
 def _failure(replayed: Replayed) -> Exit | None:

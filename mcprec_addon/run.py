@@ -42,7 +42,7 @@ class RecordRun:
         via: Which ways in are opened.
         force: Overwrite an existing cassette.
         say: Takes lines for the person at the terminal.
-        announce: Takes the variables that lead an agent to the doors, where no command is given.
+        announce: Takes the variables to set for an agent, where no command is given.
     """
 
     out: Path
@@ -198,7 +198,8 @@ async def run_child(
 ) -> Ended:
     """Run the agent, or serve until stopped where there is none."""
     if not command:
-        announce(doors.variables())
+        own = {name: value for name, value in environment.items() if os.environ.get(name) != value}
+        announce(own)
         await until_stopped()
         return Ended(status=None, was_stopped=True)
     child = Child(with_urls(command, doors.servers), environment)

@@ -364,3 +364,28 @@ def test_an_option_may_stand_in_the_environment(
 
     assert (by_environment, by_option) == (2, 3)
     assert "MCPREC_MATCH" in capfd.readouterr().err
+
+
+def test_no_arguments_are_a_question(capfd: pytest.CaptureFixture[str]) -> None:
+    """The help is the answer, without a complaint."""
+    status_of([])
+
+    shown = capfd.readouterr()
+    assert "Run an agent" in shown.out + shown.err
+    assert "mcprec: " not in shown.err
+
+
+def test_a_printed_environment_is_whole(tmp_path: Path) -> None:
+    """An agent that is led by hand needs the dummies as well as the doors."""
+    command = [PYTHON, "-m", "mcprec_addon", "replay", cassette(tmp_path), "--print", "json"]
+    with subprocess.Popen(
+        command, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        variables = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+
+    assert variables["OPENAI_API_KEY"].startswith("sk-")
+    assert variables["OPENAI_BASE_URL"].startswith("http://127.0.0.1:")
+    assert "PATH" not in variables

@@ -25,9 +25,16 @@ def test_a_server_without_name_or_address_is_refused(given: str) -> None:
     assert str(caught.value).startswith(f"--http {given!r}: ")
 
 
+@pytest.mark.parametrize("given", [["tr acker=http://h"], ["a-b=http://h", "a_b=http://i"]])
+def test_a_name_that_no_variable_can_carry_is_refused(given: list[str]) -> None:
+    """Two servers whose addresses stand in one variable are one server to the agent."""
+    with pytest.raises(UsageError, match="name"):
+        server_urls(given)
+
+
 def test_a_name_given_twice_is_refused() -> None:
     """One of the two servers would be recorded under the other's name."""
-    with pytest.raises(UsageError, match="the name a is given twice"):
+    with pytest.raises(UsageError, match="the name a is taken"):
         server_urls(["a=http://h", "a=http://i"])
 
 

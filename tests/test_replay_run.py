@@ -9,8 +9,15 @@ import pytest
 
 from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.errors import UsageError
-from mcprec_addon.exchange import Half
-from mcprec_addon.replay_run import ReplayRun, conclude_replay, present_halves, replay
+from mcprec_addon.exchange import Half, McpCall
+from mcprec_addon.replay.player import Hit, PlayOptions
+from mcprec_addon.replay_run import (
+    ReplayRun,
+    conclude_replay,
+    present_halves,
+    replay,
+    stage,
+)
 from tests.test_cli import CASSETTE
 
 pytestmark = pytest.mark.door
@@ -85,6 +92,31 @@ assert "result" in json.load(urllib.request.urlopen(request))
     replayed = asyncio.run(replay(ReplayRun(path=path, command=[sys.executable, "-c", script])))
 
     assert (replayed.child, replayed.player.tally.misses) == (0, [])
+
+
+def test_the_real_value_stands_for_its_placeholder_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent may have it from elsewhere: an argument, a file."""
+    monkeypatch.setenv("MY_TOKEN", "live-value-4711-of-mine")
+    text = CASSETTE.replace(
+        '"servers"',
+        '"redaction":{"builtin":1,"placeholders":{"api-key":1},'
+        '"sources":{"api-key-1":["env:MY_TOKEN"]}},"servers"',
+    ).replace('"bug"', '"api-key-1"')
+    call = McpCall(
+        server="tracker", method="tools/call", name="search", args={"q": "live-value-4711-of-mine"}
+    )
+    loaded = load_cassette(cassette(tmp_path, text))
+
+    player, _ = stage(
+        loaded,
+        PlayOptions(),
+        halves=frozenset({"mcp"}),
+        environment={"MY_TOKEN": "mcprec-dummy-my_token"},
+    )
+
+    assert isinstance(player.play(call), Hit)
 
 
 def test_an_allowed_host_is_direct(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def _no_json(complaint: str, *, torn: bool) -> str:
         return "the last line is torn; restore the file, or delete the line, or record again"
     # The parser sees one line alone, its own line number says nothing.
     where = re.sub(r": line 1 column (\d+) \(char \d+\)$", r" at column \1", complaint)
-    return f"the line is no JSON, {where}; restore it from version control, or delete it"
+    return f"the line is no JSON, {where}; restore it from version control"
 
 
 def _numbers(value: Json) -> Iterator[str]:

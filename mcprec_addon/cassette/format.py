@@ -205,7 +205,10 @@ class _Reader:
     def _read_line(self, line: bytes, *, torn: bool, is_last: bool) -> None:
         try:
             value, spelled = _parse(line, torn=torn)
-        except LineDamageError:
+        except LineDamageError as error:
+            if self._header is None and not self._is_journal and line[:1] != b"{":
+                message = f'{error}; is it a cassette? one starts with {{"mcprec":1}}'
+                raise RecordProblemError(message) from error
             if not (self._is_journal and is_last):
                 raise
             self._warn("the last line was cut off and is left out")

@@ -6,6 +6,7 @@ A tap must not raise: mitmproxy would drop that event in silence.
 
 import re
 from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
 
 from mitmproxy import ctx, http, tls
 from mitmproxy.connection import ConnectionState
@@ -129,7 +130,20 @@ class RecordAddon:
     def error(self, flow: http.HTTPFlow) -> None:
         """End an exchange that broke, by whoever broke it."""
         client_left = flow.client_conn.state is ConnectionState.CLOSED
+        if flow.server_conn.timestamp_tcp_setup is None and not client_left:
+            self._unreached(flow)
         self._end(flow, "left" if client_left else "reset")
+
+    def _unreached(self, flow: http.HTTPFlow) -> None:
+        """Give up a call whose server was never there: that is no answer to record."""
+        tap: Tap | None = flow.metadata.pop(_TAP, None)
+        if tap is None:
+            return
+        reason = flow.error.msg if flow.error is not None else "no connection"
+        address = urlsplit(request_of(flow).url)
+        self._recording.unreached[f"{address.scheme}://{address.netloc}: {reason}"] += 1
+        self._recording.guarded(tap.drop)
+        self._recording.end(tap)
 
     def _end(self, flow: http.HTTPFlow, ending: Ending) -> None:
         tap: Tap | None = flow.metadata.pop(_TAP, None)

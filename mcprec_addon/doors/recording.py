@@ -44,6 +44,7 @@ class Recording:
         failure: The first error that made it incomplete, or None.
         ended: How many taps have ended.
         turned_away: Requests at a door that stands for nothing.
+        unreached: Upstreams that no connection came about with, and why.
         sockets: WebSocket upgrades of model APIs that a door turned down.
         distrusted: Hosts whose clients did not trust a door's certificate.
     """
@@ -85,6 +86,7 @@ class Recording:
         self.sockets = 0
         self.ended = 0
         self.turned_away = 0
+        self.unreached: Counter[str] = Counter()
         self.distrusted: Counter[str] = Counter()
 
     def now_ms(self) -> int:
@@ -203,6 +205,7 @@ class Recording:
             oauth=tuple(sorted(self._intake.refused_oauth)),
             sockets=self.sockets,
             turned_away=self.turned_away,
+            unreached=self.unreached,
             distrusted=self.distrusted,
             failure=self.failure,
         )

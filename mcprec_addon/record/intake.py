@@ -39,6 +39,9 @@ class Tap(Protocol):
     def finish(self, ending: Ending, at_ms: int) -> None:
         """End the exchange; only the first call counts."""
 
+    def drop(self) -> None:
+        """Forget the request: there was nobody to answer it."""
+
 
 class Intake:
     """Sorts requests into the two halves and what belongs to neither.
@@ -169,6 +172,10 @@ class ModelTap:
         answer = self._reader.finish(ending, undecoded=undecoded)
         self._recorder.finish(self._pending, answer, at_ms=at_ms)
 
+    def drop(self) -> None:
+        """Forget the call."""
+        self._recorder.drop(self._pending)
+
 
 class McpTap:
     """Takes the answer to one or more MCP requests of one POST, or to one GET."""
@@ -223,16 +230,21 @@ class McpTap:
 
     def finish(self, ending: Ending, at_ms: int) -> None:
         """End the exchanges."""
-        self._intake.done(self)
         if self._refuses:
-            for pending in self._pending:
-                self._recorder.drop(pending)
+            self.drop()
             return
+        self._intake.done(self)
         undecoded = bytes(self._decoder.raw) if self._decoder.failed else None
         answers = self.reader.finish(ending, without_events=self._is_open, undecoded=undecoded)
         for pending, answer in zip(self._pending, answers, strict=True):
             self._learn(pending, answer)
             self._recorder.finish(pending, self._settled(answer), at_ms=at_ms)
+
+    def drop(self) -> None:
+        """Forget the calls."""
+        self._intake.done(self)
+        for pending in self._pending:
+            self._recorder.drop(pending)
 
     def _settled(self, answer: McpAnswer) -> McpAnswer:
         # A stream that the client listens on has no end of its own: leaving completes it.
@@ -300,6 +312,10 @@ class NotificationTap:
         call = McpCall(server=self._label, method=self._sent[0].method)
         pending = self._recorder.begin(call, at_ms=self._at_ms, via=self._via, era=None)
         self._recorder.finish(pending, self._reader.finish(ending)[0], at_ms=at_ms)
+
+    def drop(self) -> None:
+        """Forget the notifications."""
+        self._is_finished = True
 
 
 def _method(call: object) -> str:

@@ -23,6 +23,7 @@ class Recorded:
         oauth: Servers that asked for OAuth.
         sockets: WebSocket upgrades of model APIs that were turned down.
         turned_away: Requests at a door that stands for nothing.
+        unreached: Upstreams that no connection came about with, and why, with how often.
         distrusted: Hosts whose clients did not trust our certificate.
         failure: Why it is incomplete, or None.
     """
@@ -38,18 +39,21 @@ class Recorded:
     oauth: tuple[str, ...] = ()
     sockets: int = 0
     turned_away: int = 0
+    unreached: Mapping[str, int] = field(default_factory=dict[str, int])
     distrusted: Mapping[str, int] = field(default_factory=dict[str, int])
     failure: McprecError | None = None
 
     @property
     def is_complete(self) -> bool:
         """Whether everything that was to be recorded is."""
-        return not (self.failure or self.untouched or self.oauth or not self.exchanges)
+        return not list(self.problems())
 
     def problems(self) -> Iterator[str]:
         """Yield a line for each reason why the recording is incomplete."""
         if self.failure is not None:
             yield str(self.failure)
+        for upstream, count in sorted(self.unreached.items()):
+            yield f"{upstream}, {_times(count)}"
         for label in self.oauth:
             yield f"{label} asks for OAuth: record with --via proxy"
         for label in self.untouched:

@@ -59,6 +59,17 @@ class Bindings:
                 self._redactor.learn(value, cls=_class_of(name))
                 self.bind({name: value})
 
+    def alias(self, values: Mapping[str, str]) -> None:
+        """Say which other live value is written as a placeholder; it is never put back.
+
+        Args:
+            values: As for `known`.
+        """
+        for name, value in values.items():
+            if self._is_recorded(name):
+                self._redactor.learn(value, cls=_class_of(name))
+                self._redactor.table.settle(value, _placeholder(name))
+
     def shape(self, canonical: bytes) -> tuple[bytes, tuple[str, ...]]:
         """Return the canonical JSON of a call with every placeholder replaced by its class.
 

@@ -143,7 +143,8 @@ class Miss:
         offers = [offer(each) for each in self.differences[:_SHOWN]]
         yield from dict.fromkeys(line for line in offers if line is not None)
         if not offers or None in offers or len(self.differences) > _SHOWN:
-            yield f"the agent asks something new: record again ({one_line(record_command)})"
+            asks = "more often" if self.cause == "used up" else "something new"
+            yield f"the agent asks {asks}: record again ({one_line(record_command)})"
 
 
 def _never_recorded(miss: Miss) -> str:

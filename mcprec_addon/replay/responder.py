@@ -40,6 +40,7 @@ from mcprec_addon.wire.sse import encode_event
 
 _SOCKET_PATHS = re.compile(r"/(?:responses|realtime)(?:\?|$)")
 _SESSION_GONE = -32001
+_IS_OFF = "is not replayed and nothing goes live"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -140,8 +141,10 @@ class Responder:
 
     def _mcp(self, request: HttpRequest, messages: list[RpcMessage], *, batch: bool) -> Reply:
         label = self._label(request)
-        if label is None or "mcp" not in self._halves:
+        if label is None:
             return self._refuse(request)
+        if "mcp" not in self._halves:
+            return self._half_is_off(label, messages)
         session = request.header(mcp.SESSION_HEADER)
         asked = [message for message in messages if isinstance(message, Request)]
         if session is not None and self._is_gone(label, session, asked):
@@ -155,6 +158,13 @@ class Responder:
             return replies[0]
         joined = b",".join(map(_json_body, replies))
         return mcp_reply.json_reply(200, b"[" + joined + b"]")
+
+    def _half_is_off(self, label: str, messages: list[RpcMessage]) -> Reply:
+        self.turned.refused["the mcp half"] += 1
+        asked = next((each.id for each in messages if isinstance(each, Request)), None)
+        return mcp_reply.miss_reply(
+            asked, f"mcprec: {label} is not answered, the mcp half {_IS_OFF}"
+        )
 
     def _is_gone(self, label: str, session: str, asked: list[Request]) -> bool:
         is_handshake = bool(asked) and asked[0].method in mcp.HANDSHAKES
@@ -257,7 +267,8 @@ class Responder:
     def _model(self, request: HttpRequest, call: ModelCall) -> Reply:
         if "model" not in self._halves:
             self.turned.live_model = True
-            return self._refuse(request)
+            self.turned.refused["the model half"] += 1
+            return model.miss_reply(call, f"mcprec: the model half {_IS_OFF}")
         self._note_way("model", request.via, self._cassette.model_via)
         found = self._player.play(call, via=request.via)
         if isinstance(found, Miss):

@@ -326,6 +326,19 @@ async def test_bodies_that_look_like_ends_pass_on_one_connection(tmp_path: Path)
     assert len(load_cassette(tmp_path / "a.mcp").exchanges) == 3
 
 
+async def test_a_server_that_is_not_there_is_no_answer(tmp_path: Path) -> None:
+    """A cassette of its absence would replay a fault of the network as the server's own."""
+    nowhere = free_ports(1)[0]
+    async with recording(tmp_path, nowhere) as doors:
+        await doors.call(ask)
+    recorded = doors.recording.close()
+
+    assert recorded.exchanges == 0
+    problems = list(recorded.problems())
+    assert problems[0].startswith(f"http://127.0.0.1:{nowhere}: ")
+    assert problems[0].endswith(", once")
+
+
 async def test_an_office_proxy_is_chained_to(tmp_path: Path) -> None:
     """Where the user needs a proxy to get out, so do we."""
     body = b'{"id":"x"}'

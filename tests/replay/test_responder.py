@@ -725,11 +725,13 @@ def test_a_half_that_is_off_is_refused() -> None:
     refused = only_mcp.respond(post(chat(), f"https://api.openai.com{CHAT}"))
     also = [only_model.respond(each) for each in (post(rpc("tools/list")), listen_to())]
 
-    assert refused.status == 403
+    assert refused.status == 400
+    assert b"the model half is not replayed" in refused.body
     assert only_mcp.turned.live_model
-    assert only_mcp.turned.refused == {"api.openai.com": 1}
-    assert [reply.status for reply in also] == [403, 403]
-    assert only_model.turned.refused == {"127.0.0.1:9": 2}
+    assert only_mcp.turned.refused == {"the model half": 1}
+    assert b"the mcp half is not replayed" in also[0].body
+    assert also[1].status == 403
+    assert only_model.turned.refused == {"the mcp half": 1, "127.0.0.1:9": 1}
     assert not only_model.turned.live_model
     assert only_mcp.told == only_model.told == []
 
