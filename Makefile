@@ -11,6 +11,9 @@ find_python = $(or $(shell for python in $(PYTHONS); do \
 	&& { echo "$$python"; break; }; done),$(error no Python 3.12 or newer with the venv module \
 	found; install one, or name it with PYTHON=/path/to/python3))
 
+NODE_PEERS := tests/peers/node
+INSTALLED := .venv/.installed .venv-mcp1/.installed $(NODE_PEERS)/node_modules/.installed
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 MAKEFLAGS += --no-print-directory
@@ -21,7 +24,7 @@ MAKEFLAGS += --no-print-directory
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.installed .venv-mcp1/.installed ## make .venv and, for tests, .venv-mcp1
+setup: $(INSTALLED) ## make .venv and the tests' peers
 	@echo "ready: make demo shows what it does, make check runs what a commit must pass"
 
 demo: .venv/.installed ## record and replay the bundled agent
@@ -41,10 +44,10 @@ type: .venv/.installed ## mypy and pyright, both strict
 	@$(BIN)/mypy
 	@$(BIN)/pyright
 
-test: .venv/.installed .venv-mcp1/.installed ## pytest; make test ARGS="-k keys"
+test: $(INSTALLED) ## pytest; make test ARGS="-k keys"
 	@$(BIN)/pytest $(ARGS)
 
-cover: .venv/.installed .venv-mcp1/.installed ## pytest with coverage, lines and branches
+cover: $(INSTALLED) ## pytest with coverage, lines and branches
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -q $(ARGS)
 	@$(BIN)/coverage combine --quiet
@@ -69,3 +72,12 @@ check: lint type test ## what a commit must pass
 	@echo "installing MCP SDK 1 into .venv-mcp1"
 	@.venv-mcp1/bin/python -m pip install -qq 'mcp<2' --constraint scripts/constraints-mcp1.txt
 	@touch $@
+
+# Tests skip what needs these peers, so a machine without npm goes on.
+$(NODE_PEERS)/node_modules/.installed: $(NODE_PEERS)/package.json
+	@if npm --version >/dev/null 2>&1 && \
+		node -e 'process.exit(+(parseInt(process.versions.node) < 20))'; then \
+		echo "installing Node peers into $(NODE_PEERS)"; \
+		npm install --prefix $(NODE_PEERS) --no-package-lock --ignore-scripts --no-audit --no-fund \
+			--loglevel=error >/dev/null && touch $@; \
+	else echo "no npm with Node 20 or newer found: tests with Node peers are skipped"; fi

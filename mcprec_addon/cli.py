@@ -3,20 +3,54 @@
 Commands that run a child speak on stderr only; the agent's stdout stays the agent's.
 """
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 from typer.exceptions import TyperException
 
 from mcprec_addon import __version__
+from mcprec_addon.cli_options import (
+    SETTINGS,
+    Allow,
+    AllUsed,
+    CassettePath,
+    Command,
+    Config,
+    Force,
+    HalfOption,
+    Http,
+    Ignore,
+    InPlace,
+    KeepEnv,
+    Listen,
+    Match,
+    ModelMatch,
+    Out,
+    Print,
+    Report,
+    Stdio,
+    Strict,
+    Via,
+)
+from mcprec_addon.doors.settings_file import Settings, read_settings
 from mcprec_addon.errors import McprecError, UsageError
-from mcprec_addon.exchange import Half
 from mcprec_addon.jsonvalue import dumps
-from mcprec_addon.options import pointers, server_urls
+from mcprec_addon.options import (
+    declared_servers,
+    listen_address,
+    pointers,
+    server_urls,
+    stdio_commands,
+)
+
+if TYPE_CHECKING:
+    from mcprec_addon.agent_servers import AgentServers
+    from mcprec_addon.serving import Served
 
 _RUNS, _CASSETTE, _SETUP = "Run an agent", "Look at a cassette", "Set-up"
 
@@ -28,20 +62,6 @@ app = typer.Typer(
     help="Record an agent's MCP and model traffic into one cassette; replay either half offline.",
     epilog="Start with: mcprec record --out triage.mcp -- ./run-agent.sh",
 )
-
-Command = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="CMD", help="The agent, behind --; without it serve until Ctrl-C."),
-]
-CassettePath = Annotated[Path, typer.Argument(metavar="CASSETTE", help="The cassette.")]
-Via = Annotated[
-    Literal["both", "base-url", "proxy"] | None,
-    typer.Option(help="How the agent is led to us.", envvar="MCPREC_VIA"),
-]
-Print = Annotated[
-    Literal["env", "json"],
-    typer.Option("--print", help="Without CMD: how to print the variables to set."),
-]
 
 
 def main() -> None:
@@ -56,7 +76,8 @@ def status_of(arguments: list[str]) -> int:
     except TyperException as error:
         return _say_usage(error.format_message().rstrip("."))
     except McprecError as error:
-        _say(str(error))
+        for line in str(error).splitlines():
+            _say(line)
         return error.exit_status
     except (KeyboardInterrupt, typer.Abort):
         return 130
@@ -82,32 +103,41 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     _: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand in ("record", "replay"):
+        # Below the command line and the environment, above what an option is by itself.
+        own = {name.replace("-", "_"): value for name, value in _settings().options.items()}
+        context.default_map = dict.fromkeys(("record", "replay"), own)
+
+
+def _settings() -> Settings:
+    return read_settings(Path.cwd(), known=SETTINGS)
+
+
+def _joined(name: str, given: list[str] | None) -> list[str]:
+    """Return what was given for an option, and what the project's files add to it."""
+    added = _settings().options.get(name)
+    more = added if isinstance(added, list) else []
+    return [*(given or []), *(each for each in more if each not in (given or []))]
 
 
 @app.command(rich_help_panel=_RUNS)
 def record(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The cassette to write.", envvar="MCPREC_OUT")
-    ],
+    out: Out,
     command: Command = None,
-    http: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=URL",
-            help="An MCP server over HTTP; may be repeated.",
-            envvar="MCPREC_HTTP",
-        ),
-    ] = None,
+    config: Config = None,
+    http: Http = None,
+    stdio: Stdio = None,
     via: Via = None,
     print_: Print = "env",
     *,
-    force: Annotated[bool, typer.Option(help="Overwrite the cassette.")] = False,
+    in_place: InPlace = False,
+    force: Force = False,
 ) -> int:
     """Run the agent, live, and write what it says to its MCP servers and its model API."""
     _need_mitmproxy()
@@ -116,7 +146,8 @@ def record(
     run = RecordRun(
         out=out,
         command=command or [],
-        servers=server_urls(http or []),
+        servers=_servers(config, http, stdio, in_place=in_place),
+        in_place=in_place,
         via=via or "both",
         force=force,
         say=_say,
@@ -139,69 +170,28 @@ def record(
 def replay(
     cassette: CassettePath,
     command: Command = None,
-    half: Annotated[
-        Half | None, typer.Option(help="Replay this half alone.", envvar="MCPREC_HALF")
-    ] = None,
-    match: Annotated[
-        Literal["auto", "exact", "ordered"],
-        typer.Option(help="How MCP calls are matched.", envvar="MCPREC_MATCH"),
-    ] = "auto",
-    model_match: Annotated[
-        Literal["auto", "exact", "ordered", "sequence"],
-        typer.Option(help="How model calls are matched.", envvar="MCPREC_MODEL_MATCH"),
-    ] = "auto",
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="POINTER",
-            help="A field to leave out of matching; may be repeated.",
-            envvar="MCPREC_IGNORE",
-        ),
-    ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HOST",
-            help="A host the agent may reach; may be repeated.",
-            envvar="MCPREC_ALLOW",
-        ),
-    ] = None,
-    keep_env: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A credential variable that keeps its value; may be repeated.",
-            envvar="MCPREC_KEEP_ENV",
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write the report here: .json or .xml (JUnit).", envvar="MCPREC_REPORT"),
-    ] = None,
+    config: Config = None,
+    http: Http = None,
+    stdio: Stdio = None,
+    half: HalfOption = None,
+    match: Match = "auto",
+    model_match: ModelMatch = "auto",
+    ignore: Ignore = None,
+    allow: Allow = None,
+    keep_env: KeepEnv = None,
+    report: Report = None,
     via: Via = None,
     print_: Print = "env",
     *,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Repeat no tool call, guess nothing, count refused traffic as a miss.",
-            envvar="MCPREC_STRICT",
-        ),
-    ] = False,
-    all_used: Annotated[
-        bool,
-        typer.Option(
-            "--all-used",
-            help="Fail when a recorded exchange was never used.",
-            envvar="MCPREC_ALL_USED",
-        ),
-    ] = False,
+    in_place: InPlace = False,
+    strict: Strict = False,
+    all_used: AllUsed = False,
 ) -> int:
     """Run the agent against a cassette, with no server, no credential and no network."""
     from mcprec_addon.doors.report_file import check_report, write_report  # noqa: PLC0415
     from mcprec_addon.replay.player import PlayOptions  # noqa: PLC0415
-    from mcprec_addon.replay_run import ReplayRun, conclude_replay, run_replay  # noqa: PLC0415
+    from mcprec_addon.replay_end import conclude_replay  # noqa: PLC0415
+    from mcprec_addon.replay_run import ReplayRun, run_replay  # noqa: PLC0415
 
     if report is not None:
         check_report(report)
@@ -210,16 +200,18 @@ def replay(
         model_strategy=model_match,
         strict=strict,
         halves=frozenset({half} if half else {"mcp", "model"}),
-        ignore=pointers(ignore or []),
+        ignore=pointers(_joined("ignore", ignore)),
     )
     run = ReplayRun(
         path=cassette,
         command=command or [],
+        servers=_servers(config, http, stdio, in_place=in_place),
+        in_place=in_place,
         halves=frozenset({half} if half else ()),
         options=options,
         via=via,
-        allow=allow or [],
-        keep=keep_env or [],
+        allow=_joined("allow", allow),
+        keep=_joined("keep-env", keep_env),
         say=_say,
         announce=_announcer(print_),
     )
@@ -232,6 +224,28 @@ def replay(
     return found.exit.status
 
 
+def _servers(
+    config: list[Path] | None,
+    http: list[str] | None,
+    stdio: list[str] | None,
+    *,
+    in_place: bool,
+) -> "AgentServers":
+    from mcprec_addon.agent_servers import AgentServers  # noqa: PLC0415
+
+    if in_place:
+        from mcprec_addon.run import put_back_left  # noqa: PLC0415
+
+        put_back_left(config or [], say=_say)
+    lines = stdio or os.environ.get("MCPREC_STDIO", "").splitlines()
+    urls, commands = server_urls(http or []), stdio_commands(lines)
+    kept = {
+        label: text for label, text in _settings().servers.items() if label not in urls | commands
+    }
+    more_urls, more_commands = declared_servers(kept)
+    return AgentServers.read(config or [], http=urls | more_urls, shims=commands | more_commands)
+
+
 def _announcer(kind: Literal["env", "json"]) -> Callable[[Mapping[str, str]], None]:
     def announce(variables: Mapping[str, str]) -> None:
         if kind == "json":
@@ -239,6 +253,21 @@ def _announcer(kind: Literal["env", "json"]) -> Callable[[Mapping[str, str]], No
         else:
             for name, value in variables.items():
                 typer.echo(f"export {name}={shlex.quote(value)}")
+        _say("serving until Ctrl-C")
+
+    return announce
+
+
+def _served_announcer(kind: Literal["env", "json"]) -> "Callable[[Served], None]":
+    def announce(served: "Served") -> None:
+        config = served.config()
+        if kind == "json":
+            typer.echo(dumps({**config, "env": dict(served.variables)}).decode())
+        else:
+            for name, value in served.variables.items():
+                typer.echo(f"export {name}={shlex.quote(value)}")
+            typer.echo(f"# config: {dumps(config).decode()}")
+        sys.stdout.flush()
         _say("serving until Ctrl-C")
 
     return announce
@@ -296,15 +325,40 @@ def serve(
     cassette: CassettePath,
     server: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The server to play; needed where there are several."),
+        typer.Option(metavar="NAME", help="The server to play; all over HTTP, else the only one."),
     ] = None,
+    listen: Listen = None,
+    print_: Annotated[
+        Literal["env", "json"],
+        typer.Option("--print", help="With --listen: how to print addresses and a config."),
+    ] = "env",
 ) -> int:
-    """Play one recorded MCP server on stdin and stdout, as an entry of an MCP config."""
-    from mcprec_addon.serving import serve_stdio  # noqa: PLC0415
+    """Play a recorded server on stdin and stdout, or with --listen everything over HTTP."""
+    from mcprec_addon.serving import serve_http, serve_stdio  # noqa: PLC0415
 
-    report = serve_stdio(cassette, server=server, say=_say)
+    if listen is None:
+        report = serve_stdio(cassette, server=server, say=_say)
+    else:
+        show = _served_announcer(print_)
+        address = listen_address(listen)
+        report = serve_http(cassette, address, server=server, announce=show, say=_say)
     typer.echo(report.text(), err=True)
     return report.exit.status
+
+
+@app.command(rich_help_panel=_SETUP)
+def restore(
+    config: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="CONFIG", help="What to put back; all that is found near without."),
+    ] = None,
+) -> int:
+    """Put back configs that a killed run in place left swapped."""
+    from mcprec_addon.doors.in_place import restore as put_back  # noqa: PLC0415
+
+    for line in put_back(config or [], folders=[Path.cwd(), Path.home()]):
+        typer.echo(line)
+    return 0
 
 
 @app.command(rich_help_panel=_SETUP)

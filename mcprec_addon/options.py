@@ -1,10 +1,29 @@
 """The text of command-line options as values, the same for the CLI and the mitmproxy script."""
 
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 
 from mcprec_addon.errors import UsageError
 from mcprec_addon.jsonvalue import Pointer, parse_pointer
+
+_LAST_PORT = 65535
+# Programs that start a package, with the words that stand before its name.
+_STARTERS: dict[str, tuple[str, ...]] = {
+    "npx": (),
+    "bunx": (),
+    "pnpx": (),
+    "uvx": (),
+    "pipx": ("run",),
+    "uv": ("run",),
+    "python": ("-m",),
+    "python3": ("-m",),
+}
+# How packages of MCP servers are named, in both registries and as Python modules.
+_SERVER_NAME = re.compile(
+    r"(?:@modelcontextprotocol/server-[\w.-]+|(?:@[\w.-]+/)?(?:mcp[-_]server[-_][\w.-]+"
+    r"|[\w.-]+[-_]mcp[-_]server|[\w.-]+[-_]server[-_]mcp))(?:@[\w.-]+)?"
+)
 
 
 def server_urls(given: Sequence[str], *, option: str = "--http") -> dict[str, str]:
@@ -31,6 +50,60 @@ def server_urls(given: Sequence[str], *, option: str = "--http") -> dict[str, st
     return urls
 
 
+def declared_servers(
+    given: Mapping[str, str],
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """Return addresses and commands by label, from label to either as text.
+
+    Raises:
+        UsageError: One is neither.
+    """
+    option = "servers"
+    addresses = {label for label, text in given.items() if re.match(r"https?://", text)}
+    items = {label: f"{label}={text}" for label, text in given.items()}
+    urls = [text for label, text in items.items() if label in addresses]
+    commands = [text for label, text in items.items() if label not in addresses]
+    return server_urls(urls, option=option), stdio_commands(commands, option=option)
+
+
+def listen_address(text: str, *, option: str = "--listen") -> tuple[str, int]:
+    """Return host and port of a ``HOST:PORT`` text; port 0 is any free one.
+
+    Raises:
+        UsageError: It is not of that form.
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > _LAST_PORT:
+        message = f"{option} {text!r}: write it as HOST:PORT, such as 127.0.0.1:0"
+        raise UsageError(message)
+    return host.strip("[]"), int(port)
+
+
+def stdio_commands(given: Sequence[str], *, option: str = "--stdio") -> dict[str, tuple[str, ...]]:
+    """Return label to command of ``NAME=CMD`` texts.
+
+    Raises:
+        UsageError: One is not of that form, or a name is given twice.
+    """
+    commands: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        name, equals, line = text.partition("=")
+        right = "write it as NAME='CMD', such as files='npx -y some-server .'"
+        try:
+            command = tuple(shlex.split(line))
+        except ValueError as error:
+            message = f"{option} {text!r}: {str(error).lower()}; {right}"
+            raise UsageError(message) from error
+        if not equals or not name or re.search(r"\s", name) or not command:
+            message = f"{option} {text!r}: {right}"
+            raise UsageError(message)
+        if name in commands:
+            message = f"{option} {text!r}: the name {name} is taken; choose another"
+            raise UsageError(message)
+        commands[name] = command
+    return commands
+
+
 def _variable(name: str) -> str:
     """Return a name as the variable for its address spells it."""
     return re.sub(r"[^A-Z0-9]", "_", name.upper())
@@ -47,3 +120,39 @@ def pointers(given: Sequence[str], *, option: str = "--ignore") -> tuple[Pointer
     except ValueError as error:
         message = f"{option}: {error}"
         raise UsageError(message) from error
+
+
+def check_is_agent(command: Sequence[str], out: str) -> None:
+    """Check that a command to record is no MCP server, which has nobody to talk to.
+
+    Args:
+        command: The command.
+        out: The cassette, for the command that is right.
+
+    Raises:
+        UsageError: It is a server; the message holds what to type.
+    """
+    name = _package(command)
+    if not _SERVER_NAME.fullmatch(name):
+        return
+    label = re.sub(r"@[\w.-]+$", "", name.rpartition("/")[2])
+    label = re.sub(r"(^|[-_])(mcp|server)(?=[-_]|$)", "", label).strip("-_") or "server"
+    line = shlex.quote(f"{label}={shlex.join(command)}")
+    message = (
+        f"{name} is an MCP server, not an agent: it waits for one; record the agent that uses it: "
+        f"mcprec record --stdio {line} --out {shlex.quote(out)} -- ./run-agent.sh"
+    )
+    raise UsageError(message)
+
+
+def _package(command: Sequence[str]) -> str:
+    """Return the name of what a command starts: its program, or the package behind it."""
+    program, *words = [*command, ""]
+    program = program.rpartition("/")[2]
+    for before in _STARTERS.get(program, ()):
+        if words[0] != before:
+            return program
+        words = words[1:]
+    if program in _STARTERS:
+        return next(word for word in words if not word.startswith("-"))
+    return program

@@ -2,30 +2,39 @@
 
 import asyncio
 import os
-import shlex
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
+from mcprec_addon.agent_servers import AgentServers
 from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.doors.certificates import Authority
 from mcprec_addon.doors.child import Doors, dummies, find_program, replay_environment
 from mcprec_addon.doors.http_server import HttpServer
-from mcprec_addon.doors.routes import door_url
+from mcprec_addon.doors.routes import HOST, Ways
+from mcprec_addon.doors.run_folder import run_folder
+from mcprec_addon.doors.run_socket import RunSocket, replaying_lines
 from mcprec_addon.errors import UsageError
-from mcprec_addon.exchange import Cassette, Exchange, Half, Via
+from mcprec_addon.exchange import Cassette, Exchange, Half
+from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.redact.bindings import Bindings
-from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Player, PlayOptions
-from mcprec_addon.replay.report import Demands, Exit, RunReport
 from mcprec_addon.replay.responder import Responder, Turned
-from mcprec_addon.run import HOST, Ways, model_doors, model_upstreams, run_child, with_certificates
+from mcprec_addon.replay_end import Replayed
+from mcprec_addon.run import (
+    Stage,
+    check_in_place,
+    model_doors,
+    model_upstreams,
+    put_back_left,
+    run_child,
+    with_certificates,
+)
 from mcprec_addon.wire.titles import call_title
-
-_LEFT_OUT = "leftoutx"  # a nonce: what of a command is redacted is told by it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +44,9 @@ class ReplayRun:
     Attributes:
         path: The cassette.
         command: The agent; empty to serve until stopped.
+        servers: What the agent knows of its MCP servers; configs named in the cassette are
+            read where this has none.
+        in_place: Swap the agent's configs for the run's copies while it runs.
         halves: Which halves are replayed; empty for those that are in the cassette.
         options: How calls are matched.
         via: Which way in the child is led; None for the recorded one.
@@ -46,6 +58,8 @@ class ReplayRun:
 
     path: Path
     command: Sequence[str] = ()
+    servers: AgentServers = field(default_factory=AgentServers)
+    in_place: bool = False
     halves: frozenset[Half] = frozenset()
     options: PlayOptions = field(default_factory=PlayOptions)
     via: Ways | None = None
@@ -53,31 +67,6 @@ class ReplayRun:
     keep: Sequence[str] = ()
     say: Callable[[str], None] = lambda _: None
     announce: Callable[[Mapping[str, str]], None] = lambda _: None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed:
-    """What a replay came to.
-
-    Attributes:
-        cassette: What was replayed.
-        player: Which answers it handed out.
-        turned: What was turned away.
-        halves: The halves that were replayed.
-        allowed: Hosts that were let through.
-        child: The command's exit status, or None.
-        failures: Errors inside mcprec; each such request was answered 500.
-        distrusted: Hosts whose clients did not trust our certificate.
-    """
-
-    cassette: Cassette
-    player: Player
-    turned: Turned
-    halves: frozenset[Half]
-    allowed: Sequence[str]
-    child: int | None
-    failures: Sequence[BaseException] = ()
-    distrusted: Sequence[str] = ()
 
 
 async def replay(run: ReplayRun) -> Replayed:
@@ -93,18 +82,40 @@ async def replay(run: ReplayRun) -> Replayed:
         find_program(run.command, os.environ)
     for warning in cassette.warnings:
         run.say(warning)
+    if run.in_place and not run.servers.configs:
+        put_back_left([run.path.parent / each for each in cassette.header.config], say=run.say)
+    played = PlayedServers.find(
+        cassette,
+        run.servers,
+        path=run.path,
+        halves=halves,
+        environment=os.environ,
+        via=run.via,
+    )
+    check_in_place(played.servers.configs, is_asked=run.in_place)
+    for warning in played.warnings():
+        run.say(warning)
     environment = {**os.environ, **dummies(os.environ, sources=_variables(cassette), keep=run.keep)}
     player, responder = stage(
-        cassette, run.options, halves=halves, environment=environment, on_miss=_teller(run)
+        cassette,
+        run.options,
+        halves=halves,
+        environment=environment,
+        secrets=played.servers.secrets(os.environ),
+        on_miss=_teller(run),
     )
+    responder.know(played.addresses(os.environ))
     for exchange in player.several_answers():
         run.say(several_answers_line(exchange))
     authority = Authority()
     server = HttpServer(responder.respond, authority=authority)
-    with tempfile.TemporaryDirectory(prefix="mcprec-") as folder:
-        status = await _replay_in(
-            run, cassette, server, environment, Path(folder), ca_pem=authority.ca_pem
+    with run_folder() as folder:
+        lines_of = _lines_of(
+            cassette, player, responder.turned, halves=halves, on_miss=_teller(run)
         )
+        socket = RunSocket(folder, replaying_lines(lines_of))
+        doors = _Doors(run=run, played=played, server=server, socket=socket, folder=folder)
+        status = await doors.run_child(environment, ca_pem=authority.ca_pem)
     return Replayed(
         cassette=cassette,
         player=player,
@@ -112,8 +123,9 @@ async def replay(run: ReplayRun) -> Replayed:
         halves=halves,
         allowed=run.allow,
         child=status,
-        failures=server.failures,
+        failures=[*server.failures, *socket.failures],
         distrusted=server.distrusted,
+        declared=played.options(),
     )
 
 
@@ -129,6 +141,7 @@ def stage(
     *,
     halves: frozenset[Half],
     environment: Mapping[str, str],
+    secrets: Mapping[str, str] = MappingProxyType({}),
     on_miss: Callable[[Miss], None] = lambda _: None,
 ) -> tuple[Player, Responder]:
     """Return a player, and a responder for the doors that speak HTTP.
@@ -138,9 +151,10 @@ def stage(
         options: How calls are matched.
         halves: Which halves are replayed.
         environment: The agent's: what it holds in place of a recorded secret stands for it.
+        secrets: What the agent's configs hold, by source, likewise.
         on_miss: Told of each miss as it happens.
     """
-    player = new_player(cassette, options, halves=halves, environment=environment)
+    player = new_player(cassette, options, halves=halves, environment=environment, secrets=secrets)
     return player, Responder(cassette, player, halves=halves, on_miss=on_miss)
 
 
@@ -150,12 +164,13 @@ def new_player(
     *,
     halves: frozenset[Half],
     environment: Mapping[str, str],
+    secrets: Mapping[str, str] = MappingProxyType({}),
 ) -> Player:
     """Return a player for one replay of a cassette; see `stage` for the arguments."""
     redaction = cassette.header.redaction
     bindings = Bindings(redaction, default_rules(redaction.builtin))
-    bindings.alias(_source_values(cassette, os.environ))
-    bindings.known(_source_values(cassette, environment))
+    bindings.alias(_source_values(cassette, {**_held(os.environ), **secrets}))
+    bindings.known(_source_values(cassette, {**_held(environment), **secrets}))
     return Player(cassette, bindings=bindings, options=replace(options, halves=halves))
 
 
@@ -187,147 +202,86 @@ def _variables(cassette: Cassette) -> set[str]:
     return {source.removeprefix("env:") for source in named}
 
 
-def _source_values(cassette: Cassette, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what the variables hold that the header names as sources, by placeholder."""
+def _held(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment by the names that sources have."""
+    return {f"env:{name}": value for name, value in environment.items()}
+
+
+def _source_values(cassette: Cassette, held: Mapping[str, str]) -> dict[str, str]:
+    """Return what the sources hold that the header names, by placeholder."""
     values: dict[str, str] = {}
     for placeholder, sources in cassette.header.redaction.sources.items():
         for source in sources:
-            value = environment.get(source.removeprefix("env:"))
-            if source.startswith("env:") and value:
-                values[placeholder] = value
+            if held.get(source):
+                values[placeholder] = held[source]
     return values
 
 
-async def _replay_in(
-    run: ReplayRun,
+def _lines_of(
     cassette: Cassette,
-    server: HttpServer,
-    environment: Mapping[str, str],
-    folder: Path,
+    player: Player,
+    turned: Turned,
     *,
-    ca_pem: bytes,
-) -> int | None:
-    try:
-        port = await server.listen()
-        ports = {
-            label: await server.listen(label=label)
-            for label, known in cassette.header.servers.items()
-            if known.url
-        }
-        doors = _replay_doors(run, cassette, port, ports)
-        doors = with_certificates(doors, ca_pem, folder)
-        led = replay_environment(environment, doors)
-        ended = await run_child(run.command, run.announce, led, doors)
-        return ended.status
-    finally:
-        await server.close()
+    halves: frozenset[Half],
+    on_miss: Callable[[Miss], None],
+) -> Callable[[str], LineResponder | None]:
+    """Return what makes the responder of one process that stands for a stdio server."""
+
+    def lines_of(label: str) -> LineResponder | None:
+        if "mcp" not in halves:
+            turned.refused[label] += 1
+            return None
+        return LineResponder(cassette, player, label, on_miss=on_miss)
+
+    return lines_of
 
 
-def _replay_doors(run: ReplayRun, cassette: Cassette, port: int, ports: Mapping[str, int]) -> Doors:
-    servers = {
-        label: _server_door(run, known.url, known.via, ports[label])
-        for label, known in cassette.header.servers.items()
-        if known.url
-    }
-    by_url = (run.via or cassette.model_via or "base-url") != "proxy"
-    own = [f"{HOST}:{number}" for number in (port, *ports.values())]
-    return Doors(
-        proxy=f"http://{HOST}:{port}",
-        model=model_doors(port, model_upstreams({})) if by_url else {},
-        servers=servers,
-        direct=[*own, *run.allow],
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Doors:
+    """The doors of one replay, and the child in front of them."""
 
+    run: ReplayRun
+    played: PlayedServers
+    server: HttpServer
+    socket: RunSocket
+    folder: Path
 
-def _server_door(run: ReplayRun, url: str, via: Via | None, port: int) -> str:
-    return url if (run.via or via) == "proxy" else door_url(port, url)
+    async def run_child(self, environment: Mapping[str, str], *, ca_pem: bytes) -> int | None:
+        """Open the doors, run the agent and close them; return its exit status."""
+        try:
+            port = await self.server.listen()
+            ports = {label: await self.server.listen(label=label) for label in self.played.recorded}
+            if self.played.has_stdio():
+                await self.socket.start()
+            doors = with_certificates(self._doors(port, ports), ca_pem, self.folder)
+            lead = self.played.lead(self.folder, socket=self.socket.path, urls=doors.servers)
+            led = Stage(
+                doors=doors,
+                lead=lead,
+                folder=self.folder,
+                say=self.run.say,
+                in_place=self.run.in_place,
+            )
+            ended = await run_child(
+                self.run.command, self.run.announce, replay_environment(environment, doors), led
+            )
+            return ended.status
+        finally:
+            await self.socket.stop()
+            await self.server.close()
+
+    def _doors(self, port: int, ports: Mapping[str, int]) -> Doors:
+        run, cassette = self.run, self.played.cassette
+        by_url = (run.via or cassette.model_via or "base-url") != "proxy"
+        own = [f"{HOST}:{number}" for number in (port, *ports.values())]
+        return Doors(
+            proxy=f"http://{HOST}:{port}",
+            model=model_doors(port, model_upstreams({})) if by_url else {},
+            servers=self.played.urls(ports, os.environ),
+            direct=[*own, *run.allow],
+        )
 
 
 def run_replay(run: ReplayRun) -> Replayed:
     """Run `replay` to its end."""
     return asyncio.run(replay(run))
-
-
-def conclude_replay(
-    replayed: Replayed,
-    *,
-    path: Path,
-    strict: bool = False,
-    all_used: bool = False,
-    command: Sequence[str] = (),
-) -> RunReport:
-    """Return the report of a replay.
-
-    Args:
-        replayed: What it came to.
-        path: The cassette.
-        strict: Refused traffic counts as a miss.
-        all_used: Every recorded exchange must have been used.
-        command: The agent's command, for the line that says how to record anew.
-    """
-    tally, turned = replayed.player.tally, replayed.turned
-    titles = {each.seq: call_title(each.call) for each in replayed.cassette.exchanges}
-    agent = _shown(command) or "CMD"
-    return RunReport(
-        misses=tally.misses,
-        unused=replayed.player.unused(),
-        used=tally.used,
-        halves=replayed.halves,
-        repeated=tally.repeated,
-        guessed=tally.guessed,
-        titles=titles,
-        refused=turned.refused,
-        absorbed=turned.absorbed,
-        allowed=dict.fromkeys(replayed.allowed, 0),
-        warnings=list(_warnings(replayed)),
-        child=replayed.child,
-        demands=Demands(all_used=all_used, strict=strict),
-        given=_failure(replayed),
-        record_command=_record_command(replayed, path, agent),
-    )
-
-
-def _shown(command: Sequence[str]) -> str:
-    """Return a command for a line to copy, what looks like a secret left out."""
-    rules = default_rules()
-    redactor = Redactor(rules, nonce=_LEFT_OUT)
-    return shlex.join("…" if _LEFT_OUT in redactor.text(each) else each for each in command)
-
-
-def _failure(replayed: Replayed) -> Exit | None:
-    """Return the exit of a replay in which mcprec itself failed: its answers prove nothing."""
-    if not replayed.failures:
-        return None
-    first = replayed.failures[0]
-    cause = (
-        f"mcprec failed on {len(replayed.failures)} requests, first: {first!r}; please report it"
-    )
-    return Exit(status=3, cause=cause)
-
-
-def _record_command(replayed: Replayed, path: Path, agent: str) -> str:
-    """Return the command that records a cassette anew, with the options it was recorded with."""
-    servers = replayed.cassette.header.servers
-    ways = {server.via for server in servers.values()} | {replayed.cassette.model_via}
-    http = "".join(
-        f" --http {shlex.quote(f'{label}={server.url}')}"
-        for label, server in servers.items()
-        if server.url and server.via == "base-url"
-    )
-    via = " --via proxy" if ways - {None} == {"proxy"} else ""
-    return f"mcprec record --out {shlex.quote(str(path))} --force{http}{via} -- {agent}"
-
-
-def _warnings(replayed: Replayed) -> Iterator[str]:
-    turned = replayed.turned
-    for half, way in turned.ways.items():
-        yield f"the {half} half came in by {way}, it was recorded the other way"
-    for host in dict.fromkeys(replayed.distrusted):
-        yield (
-            f"a client of {host} does not trust our certificate; set the variable of its own "
-            "that names a CA file to $SSL_CERT_FILE"
-        )
-    if turned.live_model:
-        yield "a model call was refused: the model half is not replayed, and nothing goes live"
-    if turned.sockets:
-        yield f"WebSocket upgrades of model APIs answered 426: {turned.sockets}"

@@ -2,13 +2,15 @@
 
 import asyncio
 import os
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from mcprec_addon.agent_servers import AgentServers, Lead
+from mcprec_addon.doors.agent_config import AgentConfig
 from mcprec_addon.doors.cassette_file import check_target
 from mcprec_addon.doors.certificates import write_bundle, write_ca_only
 from mcprec_addon.doors.child import (
@@ -19,16 +21,16 @@ from mcprec_addon.doors.child import (
     until_stopped,
     with_urls,
 )
-from mcprec_addon.doors.routes import ModelRoute, Route, ServerRoute, door_url
+from mcprec_addon.doors.routes import HOST, ModelRoute, Route, ServerRoute, Ways, door_url
+from mcprec_addon.doors.run_folder import run_folder, write_environment
+from mcprec_addon.errors import UsageError
+from mcprec_addon.options import check_is_agent
 from mcprec_addon.record.summary import Recorded
 from mcprec_addon.wire.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from mcprec_addon.doors.mitm_server import MitmServer
     from mcprec_addon.doors.recording import Known, Recording
-
-Ways = Literal["both", "base-url", "proxy"]
-HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,8 @@ class RecordRun:
     Attributes:
         out: The cassette to write.
         command: The agent; empty to serve until stopped.
-        servers: Addresses of HTTP servers by label.
+        servers: What the agent knows of its MCP servers.
+        in_place: Swap the agent's configs for the run's copies while it runs.
         via: Which ways in are opened.
         force: Overwrite an existing cassette.
         say: Takes lines for the person at the terminal.
@@ -47,7 +50,8 @@ class RecordRun:
 
     out: Path
     command: Sequence[str] = ()
-    servers: Mapping[str, str] = field(default_factory=dict[str, str])
+    servers: AgentServers = field(default_factory=AgentServers)
+    in_place: bool = False
     via: Ways = "both"
     force: bool = False
     say: Callable[[str], None] = lambda _: None
@@ -88,34 +92,69 @@ async def record(run: RecordRun) -> tuple[Recorded, int | None]:
     from mcprec_addon.doors.recording import Recording  # noqa: PLC0415 (the extra `record`)
 
     check_target(run.out, force=run.force)
+    check_in_place(run.servers.configs, is_asked=run.in_place)
     if run.command:
+        if not run.servers.names():
+            check_is_agent(run.command, str(run.out))
         find_program(run.command, os.environ)
+    run.servers.check_programs(os.environ)
+    urls = run.servers.addresses(os.environ, need_all=run.via != "proxy")
     recording = Recording(
         run.out,
-        urls=run.servers,
-        known=known_environment(),
+        urls=urls,
+        commands={label: Path(each[0]).name for label, each in run.servers.commands().items()},
+        known=[*known_environment(), *_known_servers(run.servers)],
         on_failure=lambda error: run.say(f"{error}; the agent goes on, recording has ended"),
     )
     try:
-        with tempfile.TemporaryDirectory(prefix="mcprec-") as folder:
-            ended = await _record_in(run, recording, Path(folder))
+        with run_folder() as folder:
+            ended = await _record_in(run, recording, folder, urls=urls)
     finally:
-        recorded = recording.close()
+        recorded = recording.close(config=_relative(run))
+    recorded = replace(recorded, in_code=frozenset(run.servers.shims))
     return recorded, None if ended.was_stopped else ended.status
 
 
-async def _record_in(run: RecordRun, recording: "Recording", folder: Path) -> Ended:
+def _known_servers(servers: AgentServers) -> list["Known"]:
+    from mcprec_addon.doors.recording import Known  # noqa: PLC0415 (the extra `record`)
+
+    held = servers.secrets(os.environ)
+    return [Known(secret=value, source=source) for source, value in held.items()]
+
+
+def _relative(run: RecordRun) -> tuple[str, ...]:
+    """Return the paths of the agent's configs from where the cassette is."""
+    folder = run.out.parent.resolve()
+    return tuple(
+        Path(os.path.relpath(each.path.absolute(), folder)).as_posix()
+        for each in run.servers.configs
+    )
+
+
+async def _record_in(
+    run: RecordRun, recording: "Recording", folder: Path, *, urls: Mapping[str, str]
+) -> Ended:
     from mcprec_addon.doors.mitm_server import MitmServer, upstream_ca  # noqa: PLC0415
+    from mcprec_addon.doors.run_socket import RunSocket, recording_lines  # noqa: PLC0415
 
     server = MitmServer(confdir=folder, upstream_ca=upstream_ca())
-    ports = await _listen(server, recording, run.servers)
+    socket = RunSocket(folder, recording_lines(recording))
+    ports = await _listen(server, recording, urls)
     try:
-        doors = _record_doors(run, ports)
+        if run.servers.commands():
+            await socket.start()
+        doors = _record_doors(run, ports, urls)
         if run.via != "base-url":
             doors = with_certificates(doors, server.ca_pem, folder)
-        environment = {**os.environ, **doors.variables()}
-        return await run_child(run.command, run.announce, environment, doors)
+        lead = run.servers.lead(
+            folder, socket=socket.path, urls=doors.servers if run.via != "proxy" else {}
+        )
+        stage = Stage(doors=doors, lead=lead, folder=folder, say=run.say, in_place=run.in_place)
+        return await run_child(
+            run.command, run.announce, {**os.environ, **doors.variables()}, stage
+        )
     finally:
+        await socket.stop()
         await server.stop()
 
 
@@ -155,7 +194,7 @@ def model_upstreams(environment: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _record_doors(run: RecordRun, ports: _Ports) -> Doors:
+def _record_doors(run: RecordRun, ports: _Ports, urls: Mapping[str, str]) -> Doors:
     by_url = run.via != "proxy"
     own = (ports.proxy, ports.model, *ports.servers.values())
     return Doors(
@@ -163,16 +202,16 @@ def _record_doors(run: RecordRun, ports: _Ports) -> Doors:
         model=model_doors(ports.model, model_upstreams(os.environ)) if by_url else {},
         servers={
             label: door_url(ports.servers[label], url) if by_url else url
-            for label, url in run.servers.items()
+            for label, url in urls.items()
         },
         direct=[f"{HOST}:{port}" for port in own],
     )
 
 
-def model_doors(port: int, upstreams: Mapping[str, str]) -> dict[str, str]:
+def model_doors(port: int, upstreams: Mapping[str, str], *, host: str = HOST) -> dict[str, str]:
     """Return the base URL of each provider at a door, with the path that its upstream has."""
     return {
-        name: f"http://{HOST}:{port}/{name}" + urlsplit(upstream).path.rstrip("/")
+        name: f"http://{host}:{port}/{name}" + urlsplit(upstream).path.rstrip("/")
         for name, upstream in upstreams.items()
     }
 
@@ -190,20 +229,70 @@ def _user_file(variable: str) -> Path | None:
     return Path(path) if path and Path(path).is_file() else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What is set up for a run's child.
+
+    Attributes:
+        doors: Where the run listens.
+        lead: How the child is led to its servers.
+        folder: The run's private folder.
+        say: Takes lines for the person at the terminal.
+        in_place: Swap the agent's configs for the copies while it runs.
+    """
+
+    doors: Doors
+    lead: Lead
+    folder: Path
+    say: Callable[[str], None]
+    in_place: bool = False
+
+
 async def run_child(
     command: Sequence[str],
     announce: Callable[[Mapping[str, str]], None],
     environment: Mapping[str, str],
-    doors: Doors,
+    stage: Stage,
 ) -> Ended:
     """Run the agent, or serve until stopped where there is none."""
-    if not command:
-        own = {name: value for name, value in environment.items() if os.environ.get(name) != value}
-        announce(own)
-        await until_stopped()
-        return Ended(status=None, was_stopped=True)
-    child = Child(with_urls(command, doors.servers), environment)
-    return Ended(status=await child.run(), was_stopped=child.was_stopped)
+    led = stage.lead.environment(environment)
+    write_environment(stage.folder, before=os.environ, ours=led)
+    with _in_place(stage) if stage.in_place else nullcontext():
+        if not command:
+            announce({name: text for name, text in led.items() if os.environ.get(name) != text})
+            await until_stopped()
+            return Ended(status=None, was_stopped=True)
+        child = Child(with_urls(stage.lead.command(command), stage.doors.servers), led)
+        return Ended(status=await child.run(), was_stopped=child.was_stopped)
+
+
+def put_back_left(configs: Iterable[Path], *, say: Callable[[str], None]) -> None:
+    """Put back what a killed run in place left, before the configs are read.
+
+    Raises:
+        UsageError: Another run has one of them swapped.
+    """
+    from mcprec_addon.doors.in_place import put_back_left as put_back  # noqa: PLC0415 (rare)
+
+    for config in configs:
+        put_back(config, say=say)
+
+
+def check_in_place(configs: Sequence[AgentConfig], *, is_asked: bool) -> None:
+    """Check that there is something to swap.
+
+    Raises:
+        UsageError: There is not.
+    """
+    if is_asked and not configs:
+        message = "--in-place: there is no config to swap; name it with --config"
+        raise UsageError(message)
+
+
+def _in_place(stage: Stage) -> AbstractContextManager[None]:
+    from mcprec_addon.doors.in_place import swapped  # noqa: PLC0415 (few runs swap anything)
+
+    return swapped(stage.lead.copies, say=stage.say)
 
 
 def run_record(run: RecordRun) -> tuple[Recorded, int | None]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+import bench_stdio
 from bench_load import Upstream, first_event_s, requests_per_s, sdk_calls_per_s
 from bench_parts import (
     CALLS,
@@ -31,9 +32,11 @@ from bench_parts import (
     small_cassette,
     uvicorn_app,
 )
+from bench_stdio import Measured
 
 from mcprec_addon.doors.cassette_file import load_cassette
-from mcprec_addon.exchange import McpCall
+from mcprec_addon.exchange import Json, McpCall
+from mcprec_addon.jsonvalue import dumps
 from mcprec_addon.replay.miss import find_miss
 
 _MANY = 10_000
@@ -41,6 +44,8 @@ _MOST_MIB = 100
 _LATEST_FIRST_EVENT = 1.15
 _LONGEST_MISS_S = 0.1
 _LINEAR = 12  # times as long for ten times as much, with room for a cold cache
+_MOST_ADDED_US = 1000
+_MOST_LATE_MS = 100
 _REQUESTS = 600  # a round of one load: long enough to hide the start, short enough for five
 
 
@@ -221,7 +226,53 @@ async def starting(folder: Path, rounds: int) -> list[Row]:
     ]
 
 
-PARTS = {"a": recording, "b": replaying, "c": loading, "d": missing, "e": starting}
+async def piping(folder: Path, rounds: int) -> list[Row]:
+    """(f) Stdio: a relay beside one that only passes lines on, a recorded server beside others."""
+    config, path = folder / "mcp.json", folder / "f.mcp"
+    command = [*bench_stdio.BARE, bench_stdio.ANSWERING]
+    entry: Json = {"command": command[0], "args": [*command[1:]]}
+    config.write_text(dumps({"mcpServers": {"bench": entry}}).decode())
+    agent = ["--", sys.executable, bench_stdio.__file__, str(rounds)]
+    run = ["-m", "mcprec_addon", "record", "--config", str(config), "--out", str(path), *agent]
+    relayed = bench_stdio.read(await python(*run))
+    run = ["-m", "mcprec_addon", "replay", str(path), *agent]
+    played = bench_stdio.read(await python(*run))
+    return [*_relay_rows(relayed), *_played_rows(played)]
+
+
+def _relay_rows(found: dict[str, Measured]) -> Iterator[Row]:
+    added = {name: found[name].call_s - found["answering"].call_s for name in found}
+    ours, bare = added["ours"] * 1e6, added["forwarding"] * 1e6
+    name = "f what a relay adds to a call / one that only passes lines on"
+    is_reached = ours <= _MOST_ADDED_US and ours <= 2 * bare
+    yield Row(name, f"{ours:.0f}/{bare:.0f} us {ours / bare:.2f}x", "1 ms, 2x", is_reached)
+    late = (found["ours"].start_s - found["answering"].start_s) * 1e3
+    name = "f the first answer comes later by, relay and server"
+    yield Row(name, f"{late:.0f} ms", "<= 100 ms", late <= _MOST_LATE_MS)
+
+
+def _played_rows(found: dict[str, Measured]) -> Iterator[Row]:
+    for name in ("constant", "answering"):
+        least = 0.5 if name == "constant" else None
+        one = found["ours"], found[name]
+        rates = {1: [1 / each.call_s for each in one], 64: [each.calls_per_s for each in one]}
+        for count, (ours, theirs) in rates.items():
+            title = f"f recorded stdio server, {count} in flight / {name} server"
+            row = ratio(title, ours, theirs, least=0.5, unit="calls/s")
+            yield row if least else Row(row.name, row.figure)
+    late = (found["ours"].start_s - found["answering"].start_s) * 1e3
+    name = "f the first answer comes later by, recorded server"
+    yield Row(name, f"{late:.0f} ms", "<= 100 ms", late <= _MOST_LATE_MS)
+
+
+PARTS = {
+    "a": recording,
+    "b": replaying,
+    "c": loading,
+    "d": missing,
+    "e": starting,
+    "f": piping,
+}
 
 
 def chosen(only: str) -> Iterator[Callable[[Path, int], Awaitable[list[Row]]]]:

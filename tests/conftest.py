@@ -1,6 +1,7 @@
 """Fixtures that every test may ask for: real peers, each a process that ends with its fixture."""
 
 import os
+import shutil
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from pathlib import Path
@@ -41,6 +42,21 @@ def mcp1_server(mcp1_python: str) -> Generator[Peer]:
     """Serve MCP with the 1.x SDK, with sessions."""
     with started("tests.peers.mcp1_server", python=mcp1_python) as peer:
         yield peer
+
+
+@pytest.fixture(scope="session")
+def node_peers() -> Path:
+    """Return a folder with `client.mjs` and, installed beside it, the Node peers."""
+    named = os.environ.get("MCPREC_TEST_NODE_PEERS")
+    folder = Path(named).resolve() if named else ROOT / "tests" / "peers" / "node"
+    if shutil.which("node") is None:
+        pytest.skip("no node on PATH; with node and npm, make setup installs the Node peers")
+    if not (folder / "node_modules" / "@modelcontextprotocol").is_dir():
+        pytest.skip(
+            f"no Node peers in {folder}; make setup installs them where npm is on PATH, or name"
+            " a folder that has them in MCPREC_TEST_NODE_PEERS"
+        )
+    return folder
 
 
 @pytest.fixture(scope="session")

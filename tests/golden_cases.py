@@ -8,7 +8,8 @@ from mcprec_addon.cassette.format import read_cassette
 from mcprec_addon.exchange import Call, Input, Json, McpCall, ModelCall
 from mcprec_addon.replay.player import PlayOptions
 from mcprec_addon.replay.responder import Turned
-from mcprec_addon.replay_run import Replayed, conclude_replay, present_halves, stage
+from mcprec_addon.replay_end import Replayed, conclude_replay
+from mcprec_addon.replay_run import present_halves, stage
 from mcprec_addon.upkeep.inspect import exchange_text, summary
 
 FOLDER = Path(__file__).parent / "golden"

@@ -83,6 +83,18 @@ def last_line(text: str) -> str:
         (["record", "--out", "{folder}/b.mcp", "--", "no-such-program"], "command not found"),
         (["record", "--out", "{cassette}", "--", "true"], "--force"),
         (["record", "--out", "{folder}/none/b.mcp", "--", "true"], "none"),
+        (["record", "--out", "{folder}/b.mcp", "--config", "no.json", "--", "true"], "no.json"),
+        (["record", "--out", "{folder}/b.mcp", "--stdio", "x", "--", "true"], "NAME='CMD'"),
+        (["record", "--out", "{folder}/b.mcp", "--in-place", "--", "true"], "--config"),
+        (["record", "--out", "{folder}/b.mcp", "--", "npx", "x-mcp-server"], "--stdio"),
+        (
+            ["record", "--out", "{folder}/b.mcp", "--stdio", "x=no-such-program", "--", "true"],
+            "no-such-program",
+        ),
+        (["replay", "{cassette}", "--config", "no.json", "--", "true"], "no.json"),
+        (["replay", "{cassette}", "--in-place", "--", "true"], "--config"),
+        (["serve", "{cassette}", "--listen", "8000"], "HOST:PORT"),
+        (["serve", "{cassette}", "--listen", "127.0.0.1:0", "--server", "x"], "no server"),
         (["inspect", "{cassette}", "--seq", "9"], "no exchange has seq 9"),
         (["recover", "{cassette}"], "no journal"),
     ],
@@ -389,3 +401,54 @@ def test_a_printed_environment_is_whole(tmp_path: Path) -> None:
     assert variables["OPENAI_API_KEY"].startswith("sk-")
     assert variables["OPENAI_BASE_URL"].startswith("http://127.0.0.1:")
     assert "PATH" not in variables
+
+
+def test_a_project_sets_options_and_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What every run of a project needs is typed once; the command line and CI come first."""
+    path = cassette(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mcprec.toml").write_text(
+        'half = "model"\nreport = "found.json"\nallow = ["a.example"]\n'
+        '[servers]\ntracker = "http://127.0.0.1:9/mcp"\n'
+    )
+
+    by_file = status_of(["replay", path, "--", "true"])
+    capfd.readouterr()
+    monkeypatch.setenv("MCPREC_HALF", "mcp")
+    by_variable = status_of(["replay", path, "--allow", "b.example", "--", "env"])
+    seen = capfd.readouterr()
+
+    assert by_file == 2  # there is no model half
+    assert by_variable == 3  # nothing of the MCP half was used
+    assert json.loads((tmp_path / "found.json").read_text())["exit"]["status"] == 3
+    assert "allowed: b.example, live\nallowed: a.example, live" in seen.err
+    assert "MCPREC_URL_TRACKER=http://127.0.0.1:" in seen.out
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("stritc = true", "mcprec.toml: stritc is no setting; did you mean strict"),
+        ('match = "loose"', "loose"),
+        ('[servers]\nx = "npx \'"', 'servers "x=npx \'"'),
+    ],
+)
+def test_a_setting_that_is_wrong_is_one_line(
+    text: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """One that did nothing would be believed in."""
+    path = cassette(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mcprec.toml").write_text(text)
+
+    status = status_of(["replay", path, "--", "true"])
+
+    (line,) = capfd.readouterr().err.splitlines()
+    assert status == 2
+    assert says in line

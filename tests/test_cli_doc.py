@@ -1,4 +1,4 @@
-"""docs/cli.md says what the commands say of themselves."""
+"""The pages say what the commands say of themselves."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +11,18 @@ from mcprec_addon import errors
 from mcprec_addon.addon_run import OPTIONS
 from mcprec_addon.cli import status_of
 
-TEXT = (Path(__file__).parent.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parent.parent / "docs"
+TEXT = (DOCS / "cli.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
-COMMANDS = ("record", "replay", "inspect", "recover", "serve", "addon", "demo")
+COMMANDS = ("record", "replay", "inspect", "recover", "serve", "restore", "addon", "demo")
 
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 OF_ALL = {"--help", "--version"}  # what every command has, and the program itself
-FOREIGN = {"--set", "-s"}  # mitmdump's
+FOREIGN = {"--set", "-s", "-y", "--mcp-config"}  # mitmdump's, npx's, an agent's
+
+# A command line in a page: what is quoted or stands behind the bare `--` is an agent's own.
+LINE = re.compile(rf"(?:^|[\s`(])mcprec ({'|'.join(COMMANDS)})([^\n`)]*)")
+QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,25 @@ def test_no_option_of_the_page_is_unknown(capsys: pytest.CaptureFixture[str]) ->
     code = " ".join(re.findall(r"`[^`]+`|^    .+$", TEXT, flags=re.MULTILINE))
 
     assert set(FLAG.findall(code)) <= real | OF_ALL | FOREIGN
+
+
+@pytest.mark.parametrize("page", ["guide.md", "github-actions.yml", "../README.md"])
+def test_command_lines_of_a_page_are_understood(
+    page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are copied as they are, and each command has options of its own."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    real = {
+        command: {name for each in options_in(help_text(capsys, command)) for name in each.names}
+        for command in COMMANDS
+    }
+
+    lines = LINE.findall(text)
+
+    assert lines, "a page without a command line needs no test"
+    for command, rest in lines:
+        own = re.split(r"\s--(?:\s|$)", QUOTED.sub("", rest))[0]
+        assert set(FLAG.findall(own)) <= real[command], f"mcprec {command}{rest}"
 
 
 def test_the_options_under_mitmproxy_are_told() -> None:

@@ -1,9 +1,17 @@
 """The text of options becomes values, or one clear line."""
 
+import shlex
+
 import pytest
 
 from mcprec_addon.errors import UsageError
-from mcprec_addon.options import pointers, server_urls
+from mcprec_addon.options import (
+    check_is_agent,
+    listen_address,
+    pointers,
+    server_urls,
+    stdio_commands,
+)
 
 
 def test_servers_are_named() -> None:
@@ -61,3 +69,79 @@ def test_a_wrong_pointer_is_refused(given: str, problem: str) -> None:
     """One that names everything would make every call a hit."""
     with pytest.raises(UsageError, match=f"^--ignore: .*{problem}"):
         pointers(["/args/q", given])
+
+
+def test_a_server_in_code_is_named_with_its_command() -> None:
+    """The command is split as a shell splits it."""
+    given = ["files=npx -y some-server '/my files'"]
+
+    assert stdio_commands(given) == {"files": ("npx", "-y", "some-server", "/my files")}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["files"], "write it as NAME='CMD'"),
+        (["=npx"], "write it as NAME='CMD'"),
+        (["files="], "write it as NAME='CMD'"),
+        (["my files=npx"], "write it as NAME='CMD'"),
+        (["files=npx 'x"], "no closing quotation"),
+        (["files=npx", "files=uvx"], "the name files is taken"),
+    ],
+)
+def test_a_server_in_code_that_is_not_understood_is_refused(given: list[str], says: str) -> None:
+    """The line shows what was given and what would be right."""
+    with pytest.raises(UsageError, match=says):
+        stdio_commands(given)
+
+
+def test_an_address_to_listen_on_has_host_and_port() -> None:
+    """Brackets of IPv6 are for the text alone."""
+    assert listen_address("127.0.0.1:0") == ("127.0.0.1", 0)
+    assert listen_address("[::1]:8000") == ("::1", 8000)
+
+
+@pytest.mark.parametrize("given", ["8000", ":8000", "host:", "host:http", "host:65536"])
+def test_an_address_without_host_or_port_is_refused(given: str) -> None:
+    """All interfaces are never meant by accident."""
+    with pytest.raises(UsageError, match="write it as HOST:PORT"):
+        listen_address(given)
+
+
+@pytest.mark.parametrize(
+    ("command", "label"),
+    [
+        ("npx some-mcp-server", "some"),
+        ("npx -y @modelcontextprotocol/server-filesystem@1.2 .", "filesystem"),
+        ("npx @acme/mcp-server-tracker", "tracker"),
+        ("uvx mcp-server-time@latest --tz UTC", "time"),
+        ("python -m mcp_server_git", "git"),
+        ("/usr/local/bin/mcp-server-git", "git"),
+    ],
+)
+def test_a_server_is_told_from_an_agent(command: str, label: str) -> None:
+    """It waits for an agent, and the message holds the command that is right."""
+    with pytest.raises(UsageError) as caught:
+        check_is_agent(command.split(), "s.mcp")
+
+    assert "is an MCP server, not an agent" in str(caught.value)
+    told = shlex.split(str(caught.value).partition("uses it: ")[2])
+    assert told == [
+        *("mcprec", "record", "--stdio", f"{label}={command}", "--out", "s.mcp"),
+        *("--", "./run-agent.sh"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "./run-agent.sh",
+        "npx my-agent --server mcp-server-x",
+        "python -m agent",
+        "claude -p mcp",
+        "",
+    ],
+)
+def test_an_agent_is_no_server(command: str) -> None:
+    """Whatever it is told of servers."""
+    check_is_agent(command.split(), "s.mcp")

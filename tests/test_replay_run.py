@@ -11,13 +11,8 @@ from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Half, McpCall
 from mcprec_addon.replay.player import Hit, PlayOptions
-from mcprec_addon.replay_run import (
-    ReplayRun,
-    conclude_replay,
-    present_halves,
-    replay,
-    stage,
-)
+from mcprec_addon.replay_end import conclude_replay
+from mcprec_addon.replay_run import ReplayRun, present_halves, replay, stage
 from tests.test_cli import CASSETTE
 
 pytestmark = pytest.mark.door

@@ -1,7 +1,8 @@
 """The demo's agent: it answers a question with a tracker's tools and a model.
 
 It knows nothing of mcprec but one line: where a run tells it the tracker's URL in
-``MCPREC_URL_TRACKER``, it goes there. Where the model is, and the key for it, is the OpenAI
+``MCPREC_URL_TRACKER``, it goes there. With ``--config`` it takes the tracker of an MCP config, as
+agents do that know nothing at all. Where the model is, and the key for it, is the OpenAI
 SDK's own business (``OPENAI_BASE_URL``, ``OPENAI_API_KEY``). Run it with
 ``python -m mcprec_addon.demo.agent [QUESTION]``.
 """
@@ -12,9 +13,11 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx2
 from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters
 from mcp.types import CallToolResult, TextContent, Tool
 from openai import AsyncOpenAI, OpenAIError
 from openai.lib.streaming.chat import ChatCompletionStreamState
@@ -26,7 +29,7 @@ from openai.types.chat import (
     ChatCompletionMessageParam,
 )
 
-from mcprec_addon.jsonvalue import loads
+from mcprec_addon.jsonvalue import JsonError, loads
 
 QUESTION = "Any open bugs?"
 _SYSTEM = "You triage the bugs of Acme. Look them up in the tracker, then answer in one sentence."
@@ -132,9 +135,22 @@ def _text(result: CallToolResult) -> str:
     return "\n".join(texts)
 
 
-async def _run(tracker_url: str, question: str, sort: str | None) -> str:
-    async with AsyncOpenAI() as model, Client(tracker_url) as tracker:
+async def _run(place: str | StdioServerParameters, question: str, sort: str | None) -> str:
+    async with AsyncOpenAI() as model, Client(place) as tracker:
         return await Agent(tracker=tracker, model=model, sort=sort).answer(question)
+
+
+def _tracker_of(config: Path) -> str | StdioServerParameters:
+    """Return where the tracker of an MCP config is: its address, or how it is started."""
+    value = loads(config.read_bytes())
+    match value:
+        case {"mcpServers": {"tracker": {"url": str(url)}}}:
+            return url
+        case {"mcpServers": {"tracker": {"command": str(command), "args": list(args)}}}:
+            return StdioServerParameters(command=command, args=[str(each) for each in args])
+        case _:
+            problem = f"{config}: has no tracker with a url, or with a command and args"
+            raise AgentError(problem)
 
 
 def _leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:
@@ -157,13 +173,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("question", nargs="?", default=QUESTION)
     parser.add_argument("--tracker", metavar="URL", default=known, help="else $TRACKER_URL")
     parser.add_argument("--sort", help="order of search results, such as updated")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="an MCP config with a tracker")
     options = parser.parse_args(argv)
-    if not options.tracker:
-        parser.error("no tracker; give --tracker URL or set TRACKER_URL")
+    if not options.tracker and options.config is None:
+        parser.error("no tracker; give --tracker URL or --config FILE, or set TRACKER_URL")
     failures: list[Exception] = []
     try:
-        sys.stdout.write(asyncio.run(_run(options.tracker, options.question, options.sort)) + "\n")
-    except* (AgentError, MCPError, OpenAIError, httpx2.HTTPError) as group:
+        place = _tracker_of(options.config) if options.config is not None else options.tracker
+        sys.stdout.write(asyncio.run(_run(place, options.question, options.sort)) + "\n")
+    except* (AgentError, JsonError, MCPError, OpenAIError, OSError, httpx2.HTTPError) as group:
         failures = _leaves(group)
     if failures:
         sys.stderr.write(_one_line(failures[0]))

@@ -1,7 +1,8 @@
-"""The demo's MCP server: a small issue tracker over Streamable HTTP.
+"""The demo's MCP server: a small issue tracker over Streamable HTTP, or on stdio.
 
 It always starts with the same issues, so the same calls get the same answers. Run it with
-``python -m mcprec_addon.demo.server``; its first line on stdout is ``{"port": N}``.
+``python -m mcprec_addon.demo.server``; its first line on stdout is ``{"port": N}``. With
+``--stdio`` it is a server for an agent's config.
 """
 
 import argparse
@@ -155,10 +156,15 @@ def tracker() -> MCPServer[None]:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Serve the tracker on a loopback port until the process is ended."""
+    """Serve the tracker until the process is ended, or the client closes its end."""
     options = argparse.ArgumentParser(prog="python -m mcprec_addon.demo.server")
     options.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    listener = socket.create_server(("127.0.0.1", options.parse_args(argv).port))
+    options.add_argument("--stdio", action="store_true", help="serve on stdin and stdout")
+    chosen = options.parse_args(argv)
+    if chosen.stdio:
+        tracker().run("stdio")
+        return
+    listener = socket.create_server(("127.0.0.1", chosen.port))
     # The socket listens already: a client that reads the port can connect at once.
     sys.stdout.write(f'{{"port": {listener.getsockname()[1]}}}\n')
     sys.stdout.flush()

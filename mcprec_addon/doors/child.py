@@ -8,8 +8,8 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +39,11 @@ _NO_TELEMETRY = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "AWS_EC2_METADATA_DISABLED": "true",
 }
-_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_STOPS = tuple(
+    signal.Signals[name]
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if name in signal.Signals.__members__  # Windows has no SIGHUP
+)
 _STANDARD = (0, 1, 2)  # stdin, stdout, stderr
 
 
@@ -111,12 +115,15 @@ def with_urls(command: Sequence[str], urls: Mapping[str, str]) -> list[str]:
     return [re.sub(r"\{url:([^{}]+)\}", address, argument) for argument in command]
 
 
+def is_credential_name(name: str) -> bool:
+    """Return whether the name of a variable or flag says that it holds a credential."""
+    return name not in _NOT_CREDENTIALS and _CREDENTIAL.search(name) is not None
+
+
 def credential_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables whose names say that they hold a credential."""
     return {
-        name: value
-        for name, value in environment.items()
-        if value and name not in _NOT_CREDENTIALS and _CREDENTIAL.search(name)
+        name: value for name, value in environment.items() if value and is_credential_name(name)
     }
 
 
@@ -178,14 +185,8 @@ class Child:
         except OSError as error:
             message = f"{self._command[0]}: cannot be started, {error.strerror}"
             raise UsageError(message) from error
-        loop = asyncio.get_running_loop()
-        for number in _STOPS:
-            loop.add_signal_handler(number, self._pass_on, process, number)
-        try:
+        with _stops_handled(lambda number: self._pass_on(process, number)):
             status = await process.wait()
-        finally:
-            for number in _STOPS:
-                loop.remove_signal_handler(number)
         return status if status >= 0 else 128 - status
 
     def _pass_on(self, process: asyncio.subprocess.Process, number: signal.Signals) -> None:
@@ -200,9 +201,20 @@ class Child:
 async def until_stopped() -> None:
     """Wait for Ctrl-C, SIGTERM or the end of the terminal."""
     stopped = asyncio.Event()
+    with _stops_handled(lambda _: stopped.set()):
+        await stopped.wait()
+
+
+@contextmanager
+def _stops_handled(handle: Callable[[signal.Signals], None]) -> Generator[None]:
+    """Handle what asks us to end, then put back how that was handled before."""
     loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in _STOPS}
     for number in _STOPS:
-        loop.add_signal_handler(number, stopped.set)
-    await stopped.wait()
-    for number in _STOPS:
-        loop.remove_signal_handler(number)
+        loop.add_signal_handler(number, handle, number)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)

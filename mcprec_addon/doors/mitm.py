@@ -13,7 +13,7 @@ from mitmproxy.connection import ConnectionState
 from mitmproxy.net.server_spec import ServerSpec
 
 from mcprec_addon.doors.recording import Recording
-from mcprec_addon.doors.routes import Route, Target
+from mcprec_addon.doors.routes import HOST, Route, Target
 from mcprec_addon.record.intake import Tap
 from mcprec_addon.wire.http import Ending, HttpRequest, first_header
 
@@ -112,7 +112,7 @@ class RecordAddon:
         if target is None or target.label is None or location is None:
             return
         if location.startswith(f"{target.origin}/"):
-            door = f"http://127.0.0.1:{flow.metadata[_PORT]}"
+            door = f"http://{HOST}:{flow.metadata[_PORT]}"
             response.headers["location"] = door + location.removeprefix(target.origin)
 
     def _stream(self, tap: Tap) -> Callable[[bytes], bytes]:

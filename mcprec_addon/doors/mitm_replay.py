@@ -11,10 +11,10 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from mcprec_addon.doors.http_server import HttpServer
 from mcprec_addon.doors.mitm import request_of
+from mcprec_addon.doors.routes import HOST
 from mcprec_addon.replay.responder import Responder
 from mcprec_addon.wire.http import HttpRequest, Reply
 
-_HOST = "127.0.0.1"
 _PLAN = "x-mcprec-plan"
 
 
@@ -58,7 +58,7 @@ class ReplayAddon:
         flow.request.headers[_PLAN] = token
         # The bare data: setting the properties would rewrite the Host header as well.
         data = flow.request.data
-        data.scheme, data.host, data.port = b"http", _HOST, self._port
+        data.scheme, data.host, data.port = b"http", HOST, self._port
 
     def _reply(self, flow: http.HTTPFlow) -> Reply:
         try:
@@ -80,7 +80,7 @@ class ReplayAddon:
     def server_connect(self, data: ServerConnectionHookData) -> None:
         """Refuse every upstream but the server for streams."""
         data.server.error = "mcprec: a replay goes nowhere"
-        if data.server.address == (_HOST, self._port):
+        if data.server.address == (HOST, self._port):
             data.server.error = None
 
     async def done(self) -> None:

@@ -15,9 +15,9 @@ from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 from mitmproxy.net.server_spec import ServerSpec
 
+from mcprec_addon.doors.routes import HOST
 from mcprec_addon.errors import ListenError
 
-_HOST = "127.0.0.1"
 # Every request at a reverse listener is led to its upstream by the addon.
 _PLACEHOLDER = "reverse:http://mcprec.invalid:1"
 
@@ -72,8 +72,8 @@ class MitmServer:
         Raises:
             ListenError: One of them is in use.
         """
-        modes = [f"regular@{_HOST}:{proxy_port}"]
-        modes += [f"{_PLACEHOLDER}@{_HOST}:{port}" for port in ports]
+        modes = [f"regular@{HOST}:{proxy_port}"]
+        modes += [f"{_PLACEHOLDER}@{HOST}:{port}" for port in ports]
         master = Master(options.Options(confdir=str(self._confdir)))
         ready = _Ready()
         master.addons.add(  # pyright: ignore[reportUnknownMemberType] (untyped in mitmproxy)
@@ -97,7 +97,7 @@ class MitmServer:
         missing = {proxy_port, *ports} - listening
         if missing:
             await self.stop()
-            address = f"{_HOST}:{min(missing)}"
+            address = f"{HOST}:{min(missing)}"
             raise ListenError(address, "the port is in use")
 
     async def stop(self) -> None:
@@ -117,7 +117,7 @@ class MitmServer:
 
 def free_ports(count: int) -> list[int]:
     """Return loopback ports that are free now."""
-    sockets = [socket.create_server((_HOST, 0)) for _ in range(count)]
+    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:
         each.close()

@@ -17,11 +17,12 @@ from mcprec_addon import __version__
 from mcprec_addon.cassette.format import write_cassette, write_header, write_record
 from mcprec_addon.doors.cassette_file import Journal, put_in_place, read_journal_file
 from mcprec_addon.errors import McprecError, RecordingError
-from mcprec_addon.exchange import Cassette, Exchange, Header, Message, Noise, Redaction, Via
+from mcprec_addon.exchange import Cassette, End, Exchange, Header, Message, Noise, Redaction, Via
+from mcprec_addon.jsonvalue import one_line
 from mcprec_addon.record.intake import Intake, Tap
 from mcprec_addon.record.lines import LineIntake
 from mcprec_addon.record.recorder import Recorder, Seen
-from mcprec_addon.record.summary import Recorded
+from mcprec_addon.record.summary import Died, Recorded
 from mcprec_addon.redact.placeholders import Renumbered
 from mcprec_addon.redact.redactor import Closed, Redactor
 from mcprec_addon.redact.rules import default_rules
@@ -47,6 +48,8 @@ class Recording:
         unreached: Upstreams that no connection came about with, and why.
         sockets: WebSocket upgrades of model APIs that a door turned down.
         distrusted: Hosts whose clients did not trust a door's certificate.
+        noise: Lines of stdio servers that were no JSON-RPC, by label.
+        died: Stdio servers that exited by themselves before they answered, and how.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Recording:
         target: Path,
         *,
         urls: Mapping[str, str],
+        commands: Mapping[str, str] | None = None,
         known: Iterable[Known] = (),
         on_failure: Callable[[McprecError], None] = lambda _: None,
     ) -> None:
@@ -62,6 +66,7 @@ class Recording:
         Args:
             target: Where the cassette goes.
             urls: Addresses of declared HTTP servers by label.
+            commands: Programs of declared stdio servers by label.
             known: Secrets known before the first call.
             on_failure: Called once, at the first error that makes the recording incomplete.
 
@@ -76,7 +81,8 @@ class Recording:
             self._redactor.learn(each.secret, source=each.source)
         self._recorder = Recorder(self._keep)
         self._intake = Intake(self._recorder, urls)
-        self._declared = tuple(urls)
+        self._commands = dict(commands or {})
+        self._declared = (*urls, *self._commands)
         self._on_failure = on_failure
         self._began = time.monotonic()
         seen = self._recorder.seen
@@ -88,6 +94,8 @@ class Recording:
         self.turned_away = 0
         self.unreached: Counter[str] = Counter()
         self.distrusted: Counter[str] = Counter()
+        self.noise: Counter[str] = Counter()
+        self.died: dict[str, Died] = {}
 
     def now_ms(self) -> int:
         """Return whole milliseconds since the recording began."""
@@ -103,10 +111,19 @@ class Recording:
             self._taps.append(tap)
         return tap
 
-    def lines(self, label: str, *, command: str | None = None) -> LineIntake:
+    def lines(self, label: str) -> LineIntake:
         """Return what takes the lines of one process of a stdio server."""
-        self._recorder.server(label, transport="stdio", command=command)
+        self._recorder.server(label, transport="stdio", command=self._commands.get(label))
         return LineIntake(self._recorder, label)
+
+    def end_lines(self, label: str, lines: LineIntake, end: End, *, died: Died | None) -> None:
+        """Take the end of one process of a stdio server, and how it exited by itself."""
+        lines.finish(end, self.now_ms())
+        if lines.noise:
+            self.noise[label] += lines.noise
+        if died is not None and died.status and not lines.answered:
+            last = self._redactor.text(one_line(died.last.strip().rpartition("\n")[2]))
+            self.died[label] = replace(died, last=last)
 
     def end(self, tap: Tap) -> None:
         """Let go of a tap whose answer has ended."""
@@ -207,6 +224,8 @@ class Recording:
             turned_away=self.turned_away,
             unreached=self.unreached,
             distrusted=self.distrusted,
+            noise=self.noise,
+            died=self.died,
             failure=self.failure,
         )
 

@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
+
+HOST = "127.0.0.1"
+"""Where a run listens: loopback alone."""
+type Ways = Literal["both", "base-url", "proxy"]
+"""Which ways in a run opens."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -74,4 +80,4 @@ def door_url(port: int, upstream: str) -> str:
     """Return the address that stands for `upstream` at one of our ports, its path kept."""
     parts = urlsplit(upstream)
     query = f"?{parts.query}" if parts.query else ""
-    return f"http://127.0.0.1:{port}{parts.path}{query}"
+    return f"http://{HOST}:{port}{parts.path}{query}"

@@ -56,7 +56,8 @@ class LineIntake:
     """One process of one stdio server.
 
     Attributes:
-        noise: Lines of the server that were no JSON-RPC.
+        noise: Lines of the server that were no JSON-RPC, or answered nothing that was asked.
+        answered: Responses of the server.
     """
 
     def __init__(self, recorder: Recorder, label: str) -> None:
@@ -65,6 +66,7 @@ class LineIntake:
         self._lines: dict[Side, LineSplitter] = {"client": LineSplitter(), "server": LineSplitter()}
         self._calls: dict[bytes, _Call] = {}
         self.noise = 0
+        self.answered = 0
 
     def feed(self, side: Side, chunk: bytes, at_ms: int) -> None:
         """Take bytes that one side sent."""
@@ -88,11 +90,11 @@ class LineIntake:
         except JsonError:
             value = None
         members = value if isinstance(value, list) else [value]
-        for member in members:
-            if isinstance(member, dict) and self._message(side, member, at_ms):
-                continue
-            if side == "server":
-                self._noise(line)
+        taken = [
+            isinstance(member, dict) and self._message(side, member, at_ms) for member in members
+        ]
+        if side == "server" and not all(taken):
+            self._noise(line)
 
     def _noise(self, line: bytes) -> None:
         self.noise += 1
@@ -129,6 +131,7 @@ class LineIntake:
         call = self._calls.get(canonical(response.id))
         if call is None:
             return False
+        self.answered += 1
         value = mcp.constant_result(response.value, call.caller)
         answer = McpAnswer(kind=response.kind, value=value, events=tuple(call.events))
         self._learn(call, answer)

@@ -8,6 +8,23 @@ from mcprec_addon.exchange import Redaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Died:
+    """How a stdio server exited by itself.
+
+    Attributes:
+        status: Its exit status, or minus the signal it ended by.
+        last: The last line it wrote to stderr, where that is known.
+    """
+
+    status: int
+    last: str = ""
+
+    def __str__(self) -> str:
+        how = f"with status {self.status}" if self.status > 0 else f"by signal {-self.status}"
+        return f"{how}: {self.last}" if self.last else how
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """What a recording came to.
 
@@ -20,11 +37,14 @@ class Recorded:
         ends: How many answers ended otherwise than complete, by how.
         others: Requests that belong to neither half, by host.
         untouched: Declared servers that were never contacted.
+        in_code: Those of them that a shim on PATH was to catch.
         oauth: Servers that asked for OAuth.
         sockets: WebSocket upgrades of model APIs that were turned down.
         turned_away: Requests at a door that stands for nothing.
         unreached: Upstreams that no connection came about with, and why, with how often.
         distrusted: Hosts whose clients did not trust our certificate.
+        noise: Lines of stdio servers that were no MCP messages, by label.
+        died: Stdio servers that exited by themselves before they answered, and how.
         failure: Why it is incomplete, or None.
     """
 
@@ -36,11 +56,14 @@ class Recorded:
     ends: Mapping[str, int] = field(default_factory=dict[str, int])
     others: Mapping[str, int] = field(default_factory=dict[str, int])
     untouched: tuple[str, ...] = ()
+    in_code: frozenset[str] = frozenset()
     oauth: tuple[str, ...] = ()
     sockets: int = 0
     turned_away: int = 0
     unreached: Mapping[str, int] = field(default_factory=dict[str, int])
     distrusted: Mapping[str, int] = field(default_factory=dict[str, int])
+    noise: Mapping[str, int] = field(default_factory=dict[str, int])
+    died: Mapping[str, Died] = field(default_factory=dict[str, Died])
     failure: McprecError | None = None
 
     @property
@@ -57,7 +80,8 @@ class Recorded:
         for label in self.oauth:
             yield f"{label} asks for OAuth: record with --via proxy"
         for label in self.untouched:
-            yield f"{label} was declared and never contacted"
+            why = "; one that is started by its path cannot be caught" * (label in self.in_code)
+            yield f"{label} was declared and never contacted{why}"
         if not self.exchanges:
             yield "0 exchanges recorded; does the agent use the addresses it was given?"
 
@@ -72,6 +96,11 @@ class Recorded:
             yield f"WebSocket upgrades of model APIs answered 426: {self.sockets}"
         if self.turned_away:
             yield f"requests at a door with no such path, answered 404: {self.turned_away}"
+        for label, count in sorted(self.noise.items()):
+            were = "was no MCP message" if count == 1 else "were not MCP messages"
+            yield f"{label}: {_count(count, 'line')} on stdout {were}"
+        for label, died in sorted(self.died.items()):
+            yield f"{label}: the server ended before it answered anything, {died}"
         for end, count in sorted(self.ends.items()):
             yield f"{_count(count, 'answer')} ended early: {end}"
         for pointer in self.redaction.inside:

@@ -106,10 +106,12 @@ class Bindings:
         Returns:
             New bindings, name to live value; empty where none is needed.
         """
+        if recorded == live:
+            return {}
         if len(recorded) != len(live):
             return None
         new: dict[str, str] = {}
-        names = dict(self._names)
+        names: dict[str, str] = {}
         for name, other in zip(recorded, live, strict=True):
             if name == other:
                 continue
@@ -118,7 +120,7 @@ class Bindings:
                 return None
             if self._bound.get(name, value) != value or new.setdefault(name, value) != value:
                 return None
-            if names.setdefault(value, name) != name:
+            if (self._names.get(value) or names.setdefault(value, name)) != name:
                 return None
         return {name: value for name, value in new.items() if name not in self._bound}
 

@@ -1,5 +1,6 @@
 """Recorded exchanges as a replay files them: under a key, with what was handed out."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from mcprec_addon.exchange import Answer, Era, Exchange, Json, McpAnswer, McpExchange
@@ -16,6 +17,7 @@ class Filed:
         exchange: As recorded.
         names: The placeholders in its key, in order.
         era: The era it was recorded in, where that is known.
+        place: Its place in recorded order.
         used: How often it was handed out.
         is_settled: It need not be handed out any more.
     """
@@ -23,6 +25,7 @@ class Filed:
     exchange: Exchange
     names: tuple[str, ...]
     era: Era | None
+    place: int
     used: int = 0
     is_settled: bool = False
 
@@ -35,6 +38,67 @@ class Filed:
         return not self.is_of(era), self.exchange.answer.end == "left"
 
 
+class Shelf:
+    """The answers that fit one call, and which of them is next; no call looks at them all.
+
+    Attributes:
+        items: In recorded order.
+        is_mixed: They are of calls that differ in their placeholders.
+    """
+
+    def __init__(self, items: list[Filed], *, is_mixed: bool = False) -> None:
+        self.items = items
+        self.is_mixed = is_mixed
+        self._orders: dict[Era | None, list[Filed]] = {}
+        self._next: dict[Era | None, int] = {}
+        self._of: dict[Era | None, Shelf] = {}
+        self._is_settled = False
+
+    def add(self, each: Filed) -> None:
+        """Take one more answer, while the cassette is read."""
+        self.items.append(each)
+
+    def order(self, era: Era | None) -> list[Filed]:
+        """Return the answers in the order in which a caller of this era gets them."""
+        found = self._orders.get(era)
+        if found is None:
+            found = sorted(self.items, key=lambda each: each.rank(era))
+            self._orders[era] = found
+        return found
+
+    def fresh(self, era: Era | None) -> Filed | None:
+        """Return the first answer that was not handed out yet, or None."""
+        order = self.order(era)
+        at = self._next.get(era, 0)
+        while at < len(order) and order[at].used:
+            at += 1
+        self._next[era] = at
+        return order[at] if at < len(order) else None
+
+    def last(self, era: Era | None) -> Filed:
+        """Return the last of the answers that suit a caller of this era best."""
+        order = self.order(era)
+        best = order[0].rank(era)
+        return order[bisect_right(order, best, key=lambda each: each.rank(era)) - 1]
+
+    def settle(self, era: Era | None) -> Filed:
+        """Return the first answer; the others need not be handed out any more."""
+        order = self.order(era)
+        if not self._is_settled:
+            self._is_settled = True
+            for each in order[1:]:
+                each.is_settled = True
+        return order[0]
+
+    def of(self, era: Era | None) -> "Shelf":
+        """Return the answers of an era, as far as both are known."""
+        if era not in self._of:
+            found = [each for each in self.items if each.is_of(era)]
+            is_all = len(found) == len(self.items)
+            self._of[era] = self if is_all else Shelf(found, is_mixed=self.is_mixed)
+        return self._of[era]
+
+
 def counts(exchange: Exchange) -> bool:
     """Whether an exchange counts as unused when it is never handed out."""
     if exchange.answer.end in _UNCOUNTED_ENDS:
@@ -42,14 +106,15 @@ def counts(exchange: Exchange) -> bool:
     return not isinstance(exchange, McpExchange) or exchange.call.http_method == "POST"
 
 
-def without_refusals(filed: list[Filed]) -> list[Filed]:
+def without_refusals(shelf: Shelf) -> Shelf:
     """Return what is left without recorded refusals, which settles them, or all where none is."""
-    left = [each for each in filed if not _is_refusal(each.exchange.answer)]
-    if left:
-        for each in filed:
-            if _is_refusal(each.exchange.answer):
-                each.is_settled = True  # skipped on purpose
-    return left or filed
+    refusals = [each for each in shelf.items if _is_refusal(each.exchange.answer)]
+    if not refusals or len(refusals) == len(shelf.items):
+        return shelf
+    for each in refusals:
+        each.is_settled = True  # skipped on purpose
+    left = [each for each in shelf.items if each not in refusals]
+    return Shelf(left, is_mixed=shelf.is_mixed)
 
 
 def _is_refusal(answer: Answer) -> bool:

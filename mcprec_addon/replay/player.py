@@ -4,8 +4,9 @@ Strategies govern tool calls, prompts, resource reads and model calls; everythin
 always `auto`: answers in recorded order, then the last one again.
 """
 
+import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -25,7 +26,7 @@ from mcprec_addon.exchange import (
 from mcprec_addon.jsonvalue import Pointer, canonical, parse_pointer
 from mcprec_addon.match.keys import Keys, digest, minted_ids
 from mcprec_addon.redact.bindings import Bindings
-from mcprec_addon.replay.filed import Filed, comparable, counts, without_refusals
+from mcprec_addon.replay.filed import Filed, Shelf, comparable, counts, without_refusals
 from mcprec_addon.replay.miss import Miss, era_miss, find_miss
 from mcprec_addon.wire.mcp import repeatable_tools
 
@@ -105,11 +106,12 @@ class Player:
         self._ignore = (*options.ignore, *map(parse_pointer, cassette.header.match.ignore))
         self._keys = Keys(ignore=self._ignore, answer_ids=minted_ids(self._recorded))
         self._compared: list[Exchange] = []
-        self._filed: dict[str, list[Filed]] = defaultdict(list)
+        self._filed: dict[str, dict[tuple[str, ...], Shelf]] = defaultdict(dict)
         self._all: list[Filed] = []
         for exchange in self._recorded:
             self._file(exchange)
         self._model = [each for each in self._all if each.exchange.call.half == "model"]
+        self._asked_in_sequence = itertools.count(1)
         self._asked: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self._repeatable = {
             (exchange.call.server, name)
@@ -124,8 +126,8 @@ class Player:
         compared = self._keys.compared(self._bindings.live(exchange.call))
         self._compared.append(_with_call(exchange, compared))
         shape, names = self._bindings.shape(self._keys.canonical(compared))
-        filed = Filed(exchange, names, self._era(exchange))
-        self._filed[digest(shape)].append(filed)
+        filed = Filed(exchange, names, self._era(exchange), len(self._all))
+        self._filed[digest(shape)].setdefault(names, Shelf([])).add(filed)
         self._all.append(filed)
 
     def _era(self, exchange: Exchange) -> Era | None:
@@ -135,13 +137,12 @@ class Player:
 
     def several_answers(self) -> Iterator[Exchange]:
         """Yield the first exchange of each key of whose different answers `exact` gives one."""
-        for filed in self._filed.values():
-            if self._strategy(filed[0].exchange.call) != "exact":
+        for shelf in (shelf for shelves in self._filed.values() for shelf in shelves.values()):
+            same = [each.exchange for each in shelf.items]
+            if self._strategy(same[0].call) != "exact":
                 continue
-            for names in dict.fromkeys(each.names for each in filed):
-                same = [each.exchange for each in filed if each.names == names]
-                if len({canonical(comparable(each.answer)) for each in same}) > 1:
-                    yield same[0]
+            if len({canonical(comparable(each.answer)) for each in same}) > 1:
+                yield same[0]
 
     def play(
         self,
@@ -162,13 +163,13 @@ class Player:
         live = self._keys.compared(self._bindings.live(call))
         shape, names = self._bindings.shape(self._keys.canonical(live))
         key = digest(shape)
-        fitting = self._fitting(self._filed.get(key, ()), names)
         if self._is_sequence(call):
-            key, names, fitting = "", (), self._model
+            return self._next_in_sequence(live, via)
+        fitting = self._fitting(self._filed.get(key, {}), names)
         # A live value counts under the placeholder that it stands for.
-        counted = key, fitting[0].names if names and fitting else names
+        counted = key, fitting.items[0].names if names and fitting.items else names
         self._asked[counted] += 1
-        allowed = self._allowed(fitting, names, era)
+        allowed = self._allowed(fitting, era)
         hit = self._find(allowed, names, call, era, prepared=prepared)
         if hit is not None:
             self._count(hit)
@@ -177,7 +178,7 @@ class Player:
             live,
             self._compared,
             ignore=self._ignore,
-            used_up=len(allowed),
+            used_up=len(allowed.items),
             asked=self._asked[counted],
             via=via,
         )
@@ -192,63 +193,74 @@ class Player:
     def _is_sequence(self, call: Call) -> bool:
         return call.half == "model" and self._options.model_strategy == "sequence"
 
-    def _fitting(self, filed: Sequence[Filed], names: tuple[str, ...]) -> list[Filed]:
+    def _fitting(self, shelves: Mapping[tuple[str, ...], Shelf], names: tuple[str, ...]) -> Shelf:
         """Return what the bindings allow."""
-        if not names:
-            return list(filed)
-        new = [(each, self._bindings.unify(each.names, names)) for each in filed]
+        new = [(each, self._bindings.unify(known, names)) for known, each in shelves.items()]
         settled = [each for each, bound in new if bound is not None and not bound]
-        return settled or [each for each, bound in new if bound is not None]
+        fitting = settled or [each for each, bound in new if bound is not None]
+        if len(fitting) == 1:
+            return fitting[0]
+        items = [each for shelf in fitting for each in shelf.items]
+        items.sort(key=lambda each: each.place)
+        return Shelf(items, is_mixed=bool(items))
 
-    def _allowed(
-        self, fitting: list[Filed], names: tuple[str, ...], era: Era | None
-    ) -> list[Filed]:
+    def _allowed(self, fitting: Shelf, era: Era | None) -> Shelf:
         if not self._options.strict:
             return fitting
-        return [] if _is_guess(fitting, names) else [each for each in fitting if each.is_of(era)]
+        return Shelf([]) if fitting.is_mixed else fitting.of(era)
 
-    def _era_miss(self, live: Call, fitting: list[Filed], era: Era | None) -> Miss | None:
+    def _era_miss(self, live: Call, fitting: Shelf, era: Era | None) -> Miss | None:
         """Return the miss of a call that --strict does not map from the other era."""
-        if not self._options.strict or not fitting or any(each.is_of(era) for each in fitting):
+        if not self._options.strict or not fitting.items or fitting.of(era).items:
             return None
-        recorded, other = fitting[0].exchange, fitting[0].era
+        recorded, other = fitting.items[0].exchange, fitting.items[0].era
         if other is None or not isinstance(recorded, McpExchange):
             return None
         return era_miss(live, recorded, other)
 
     def _find(
         self,
-        filed: list[Filed],
+        shelf: Shelf,
         names: tuple[str, ...],
         call: Call,
         era: Era | None,
         *,
         prepared: bool,
     ) -> Hit | None:
-        guessed = _is_guess(filed, names)
-        if prepared:
-            filed = without_refusals(filed)
-        chosen = self._choose(filed, call, era)
+        chosen = self._choose(without_refusals(shelf) if prepared else shelf, call, era)
         if chosen is None:
             return None
         self._bindings.bind(self._bindings.unify(chosen.names, names) or {})
-        return self._hand_out(chosen, guessed=guessed)
+        return self._hand_out(chosen, guessed=shelf.is_mixed)
 
-    def _choose(self, filed: Sequence[Filed], call: Call, era: Era | None) -> Filed | None:
+    def _choose(self, shelf: Shelf, call: Call, era: Era | None) -> Filed | None:
         strategy = self._strategy(call)
-        if strategy != "sequence":
-            filed = sorted(filed, key=lambda each: each.rank(era))
-        if not filed:
+        if not shelf.items:
             return None
         if strategy == "exact":
-            for each in filed[1:]:
-                each.is_settled = True
-            return filed[0]
-        fresh = next((each for each in filed if not each.used), None)
+            return shelf.settle(era)
+        fresh = shelf.fresh(era)
         if fresh is not None or not self._may_repeat(call, strategy):
             return fresh
-        best = filed[0].rank(era)
-        return [each for each in filed if each.rank(era) == best][-1]
+        return shelf.last(era)
+
+    def _next_in_sequence(self, live: Call, via: Via | None) -> Hit | Miss:
+        """Return the next answer of the model half, whatever is asked."""
+        asked = next(self._asked_in_sequence)
+        if asked <= len(self._model):
+            hit = self._hand_out(self._model[asked - 1], guessed=False)
+            self._count(hit)
+            return hit
+        miss = find_miss(
+            live,
+            self._compared,
+            ignore=self._ignore,
+            used_up=len(self._model),
+            asked=asked,
+            via=via,
+        )
+        self.tally.misses.append(miss)
+        return miss
 
     def _strategy(self, call: Call) -> ModelStrategy:
         if isinstance(call, McpCall):
@@ -294,8 +306,3 @@ def _with_call(exchange: Exchange, call: Call) -> Exchange:
     if isinstance(exchange, ModelExchange) and isinstance(call, ModelCall):
         return replace(exchange, call=call)
     return exchange
-
-
-def _is_guess(fitting: Sequence[Filed], names: tuple[str, ...]) -> bool:
-    """Whether several recorded calls fit live values, so that recorded order must decide."""
-    return bool(names) and len({each.names for each in fitting}) > 1

@@ -5,7 +5,7 @@ What belongs to neither replayed half is refused, named and counted; a miss neve
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -102,6 +102,10 @@ class Responder:
             if message.on is not None and message.sender == "server":
                 self._sent[message.on].append(message)
         self.turned = Turned()
+
+    def know(self, addresses: Mapping[str, str]) -> None:
+        """Take further addresses of recorded servers, each with its label."""
+        self._labels |= {server_address(url): label for url, label in addresses.items()}
 
     def respond(self, request: HttpRequest) -> Reply:
         """Return the reply to a request."""

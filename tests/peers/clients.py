@@ -1,7 +1,8 @@
 """Runs one client through a fixed small session and prints one line: what it saw, as JSON.
 
 ``clients.py KIND [--url URL] [--models A,B]``: MCP clients take their URL from ``--url`` or
-``MCP_URL``, model clients from their SDK's own variables. Works from any folder.
+``MCP_URL`` (``stdio:CMD`` and ``config:FILE`` start a server), model clients from their SDK's
+own variables. Works from any folder.
 """
 
 import argparse

@@ -5,12 +5,14 @@ from datetime import timedelta
 from typing import Any
 
 import anyio
-from mcp import ClientSession
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitResult
 from pydantic import AnyUrl
 
 from tests.peers.mcp_session import Notices, run_session
+from tests.peers.started_server import address, parameters
 from tests.peers.transcript import Transcript
 
 type Sdk = Any
@@ -23,9 +25,14 @@ async def _say_name(_context: Sdk, _params: Sdk) -> ElicitResult:
 
 async def _session(url: str, log: Transcript) -> None:
     notices = Notices()
-    streams: Any = streamable_http_client(url)
+    found = parameters(url)
+    streams: Any = (
+        streamable_http_client(address(url))
+        if found is None
+        else stdio_client(StdioServerParameters(**found))
+    )
     async with (
-        streams as (reader, writer, _session_id),
+        streams as (reader, writer, *_),
         ClientSession(
             reader,
             writer,

@@ -1,6 +1,5 @@
 """Clients of the 2.x MCP SDK: negotiating, pinned to the stateless era, or classic."""
 
-import shlex
 from collections.abc import Sequence
 
 import anyio
@@ -10,6 +9,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.types import ElicitRequestParams, ElicitResult
 
 from tests.peers.mcp_session import Notices, run_session
+from tests.peers.started_server import address, parameters
 from tests.peers.transcript import Transcript
 
 MODES = {"mcp2-auto": "auto", "mcp2-stateless": "2026-07-28", "mcp2-classic": "legacy"}
@@ -20,11 +20,9 @@ async def _say_name(context: ClientRequestContext, params: ElicitRequestParams) 
 
 
 def _server(url: str) -> str | StdioServerParameters:
-    """Return what the client connects to: an address, or ``stdio:`` and a command to start."""
-    if not url.startswith("stdio:"):
-        return url
-    program, *arguments = shlex.split(url.removeprefix("stdio:"))
-    return StdioServerParameters(command=program, args=arguments)
+    """Return what the client connects to: an address, or a command to start."""
+    found = parameters(url)
+    return address(url) if found is None else StdioServerParameters(**found)
 
 
 async def _session(kind: str, url: str, log: Transcript) -> None:

@@ -1,6 +1,7 @@
 """A real MCP server of the 2.x SDK: it serves both protocol eras on one path.
 
-Run it with ``python -m tests.peers.mcp2_server --port 0 [--json-response] [--stateless]``.
+Run it with ``python -m tests.peers.mcp2_server --port 0 [--json-response] [--stateless]``, or
+from any folder with ``python …/mcp2_server.py --stdio``, which serves one client on its pipes.
 """
 
 import argparse
@@ -121,7 +122,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--json-response", action="store_true")
     parser.add_argument("--stateless", action="store_true")
+    parser.add_argument("--stdio", action="store_true")
     options = parser.parse_args()
+    if options.stdio:
+        server.run("stdio")
+        return
     app = server.streamable_http_app(
         json_response=options.json_response, stateless_http=options.stateless
     )

@@ -1,0 +1,132 @@
+"""The options of the commands, as types: name, help, and the variable that sets it."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mcprec_addon.doors.settings_file import Kind
+from mcprec_addon.exchange import Half
+
+SETTINGS: dict[str, Kind] = {
+    "all-used": "flag",
+    "allow": "list",
+    "config": "paths",
+    "half": "text",
+    "ignore": "list",
+    "in-place": "flag",
+    "keep-env": "list",
+    "match": "text",
+    "model-match": "text",
+    "out": "path",
+    "report": "path",
+    "strict": "flag",
+    "via": "text",
+}
+"""Options that a project's settings files may set."""
+
+Command = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="CMD", help="The agent, behind --; without it serve until Ctrl-C."),
+]
+CassettePath = Annotated[Path, typer.Argument(metavar="CASSETTE", help="The cassette.")]
+Config = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="The agent's MCP config; may be repeated."),
+]
+Http = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=URL", help="An MCP server over HTTP; may be repeated.", envvar="MCPREC_HTTP"
+    ),
+]
+Stdio = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME='CMD'",
+        help="A stdio server that the agent's code starts, by name; may be repeated.",
+    ),
+]
+InPlace = Annotated[
+    bool,
+    typer.Option(
+        "--in-place",
+        help="Swap each --config for the run's copy while it runs, and put it back.",
+        envvar="MCPREC_IN_PLACE",
+    ),
+]
+Via = Annotated[
+    Literal["both", "base-url", "proxy"] | None,
+    typer.Option(help="How the agent is led to us.", envvar="MCPREC_VIA"),
+]
+Print = Annotated[
+    Literal["env", "json"],
+    typer.Option("--print", help="Without CMD: how to print the variables to set."),
+]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", help="The cassette to write.", envvar="MCPREC_OUT")
+]
+Force = Annotated[bool, typer.Option(help="Overwrite the cassette.")]
+HalfOption = Annotated[
+    Half | None, typer.Option("--half", help="Replay this half alone.", envvar="MCPREC_HALF")
+]
+Match = Annotated[
+    Literal["auto", "exact", "ordered"],
+    typer.Option("--match", help="How MCP calls are matched.", envvar="MCPREC_MATCH"),
+]
+ModelMatch = Annotated[
+    Literal["auto", "exact", "ordered", "sequence"],
+    typer.Option("--model-match", help="How model calls are matched.", envvar="MCPREC_MODEL_MATCH"),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="POINTER",
+        help="A field to leave out of matching; may be repeated.",
+        envvar="MCPREC_IGNORE",
+    ),
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HOST",
+        help="A host the agent may reach; may be repeated.",
+        envvar="MCPREC_ALLOW",
+    ),
+]
+KeepEnv = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A credential variable that keeps its value; may be repeated.",
+        envvar="MCPREC_KEEP_ENV",
+    ),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(help="Write the report here: .json or .xml (JUnit).", envvar="MCPREC_REPORT"),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Repeat no tool call, guess nothing, count refused traffic as a miss.",
+        envvar="MCPREC_STRICT",
+    ),
+]
+AllUsed = Annotated[
+    bool,
+    typer.Option(
+        "--all-used",
+        help="Fail when a recorded exchange was never used.",
+        envvar="MCPREC_ALL_USED",
+    ),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Serve over HTTP, the model half too, until Ctrl-C; port 0 is any free one.",
+        envvar="MCPREC_LISTEN",
+    ),
+]
