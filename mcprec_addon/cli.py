@@ -116,7 +116,12 @@ def _root(
 
 
 def _settings() -> Settings:
-    return read_settings(Path.cwd(), known=SETTINGS)
+    try:
+        here = Path.cwd()
+    except FileNotFoundError as error:
+        message = "the working directory is gone; change to one that is there"
+        raise UsageError(message) from error
+    return read_settings(here, known=SETTINGS)
 
 
 def _joined(name: str, given: list[str] | None) -> list[str]:

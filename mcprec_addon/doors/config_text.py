@@ -30,7 +30,7 @@ def parse(text: str, path: Path) -> Json:
     try:
         value = cast("Json", tomllib.loads(text)) if _is_toml(path) else loads(_strict(text))
         written(value, path)  # what is too deep to be written again ends here, not in a run
-    except (tomllib.TOMLDecodeError, JsonError) as error:
+    except (ValueError, JsonError) as error:  # an over-long integer is a plain ValueError
         message = f"{path}{_located(str(error), text)}; mend it first"
         raise UsageError(message) from error
     except RecursionError as error:

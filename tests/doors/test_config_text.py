@@ -117,3 +117,9 @@ def test_toml_dates_stay_dates() -> None:
     again = tomllib.loads(written(parse(text, TOML), TOML).decode())
 
     assert again == tomllib.loads(text)
+
+
+def test_an_integer_that_is_too_long_is_one_line(tmp_path: Path) -> None:
+    """Python refuses more than 4300 digits with an error of its own kind."""
+    with pytest.raises(UsageError, match="mend it first"):
+        parse("x = " + "1" * 5000, tmp_path / "config.toml")

@@ -311,14 +311,14 @@ def test_a_folder_of_the_name_is_no_file(tmp_path: Path) -> None:
 
 def test_the_environment_has_no_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which file counts must be seen from the folders alone."""
-    own(tmp_path, "config = ['~/mcp.json', '$HOME/mcp.json']\nvia = '${VIA}'")
+    own(tmp_path, "config = ['~/mcp.json', '$VIA/mcp.json']\nvia = '${VIA}'")
     for name in list(os.environ):
         monkeypatch.delenv(name)
     monkeypatch.setenv("VIA", "proxy")
     monkeypatch.setenv("MCPREC_STRICT", "1")
 
     assert read(tmp_path).options == {
-        "config": ["~/mcp.json", "$HOME/mcp.json"],
+        "config": ["~/mcp.json", "$VIA/mcp.json"],
         "via": "${VIA}",
     }
 
