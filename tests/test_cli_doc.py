@@ -11,8 +11,11 @@ from mcprec_addon import errors
 from mcprec_addon.addon_run import OPTIONS
 from mcprec_addon.cli import status_of
 
-DOCS = Path(__file__).parent.parent / "docs"
+TESTS = Path(__file__).parent
+DOCS = TESTS.parent / "docs"
+PACKAGE = TESTS.parent / "mcprec_addon"
 TEXT = (DOCS / "cli.md").read_text(encoding="utf-8")
+ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
 COMMANDS = ("record", "replay", "inspect", "recover", "serve", "restore", "addon", "demo")
 
@@ -155,3 +158,22 @@ def test_statuses_are_told() -> None:
 
     assert told == [0, 1, 2, 3, 4]
     assert raised <= set(told)
+
+
+def test_every_module_has_its_sentence() -> None:
+    """Who looks for a rule finds the module by what it holds."""
+    told = set(re.findall(r"`(?:\w+/)*(\w+\.py)`", ARCHITECTURE))
+    modules = {path.name for path in PACKAGE.rglob("*.py") if not path.name.startswith("__")}
+
+    assert modules <= told
+
+
+def test_what_holds_an_invariant_is_a_test() -> None:
+    """A promise whose test was renamed would be held by nobody that one can find."""
+    named = re.findall(r"`((?:\w+/)*test_\w+\.py)`: (`test_\w+`(?:, `test_\w+`)*)", ARCHITECTURE)
+
+    assert named
+    for file, names in named:
+        text = (TESTS / file).read_text(encoding="utf-8")
+        for name in re.findall(r"\w+", names):
+            assert f"def {name}(" in text, f"{file} has no {name}"
