@@ -182,7 +182,7 @@ class AgentServers:
         def command(entry: Entry) -> list[str]:
             if labels is None:
                 return [*stand_in(socket, entry.label), "--", *entry.command]
-            return stand_in(socket, labels[entry.label])
+            return stand_in(socket, labels.get(entry.label, entry.label))
 
         def address(entry: Entry) -> str | None:
             door = urls.get(entry.label)

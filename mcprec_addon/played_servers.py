@@ -86,15 +86,19 @@ class PlayedServers:
         )
 
     def warnings(self) -> Iterator[str]:
-        """Yield a line for each recorded stdio server that no config starts."""
-        if not self.servers.configs:
-            return
+        """Yield a line for each thing through which an agent may reach a live server."""
+        if self.missing is not None:
+            yield (
+                f"{self.missing} is not there, and the agent's config was recorded under that "
+                "name; give it with --config, or the agent may start live servers"
+            )
         for label, server in self.recorded.items():
-            if server.transport == "stdio" and label not in self.label_of.values():
-                yield (
-                    f"{label} is in the cassette and in no config; "
-                    f"if the agent's code starts it, add --stdio {label}='{server.command} …'"
-                )
+            if not _is_stdio(server) or label in self.label_of.values() or self.missing:
+                continue
+            yield (
+                f"{label} is in the cassette and in no config; "
+                f"if the agent's code starts it, add --stdio {label}='{server.command or 'CMD'} …'"
+            )
 
     def addresses(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return the label in the cassette of each address the agent knows."""

@@ -107,6 +107,9 @@ def _record_command(replayed: Replayed, path: Path, agent: str) -> str:
     ways = {server.via for server in servers.values()} | {replayed.cassette.model_via}
     declared = replayed.declared
     if declared is None:
+        configs = replayed.cassette.header.config
+        declared = [word for each in configs for word in ("--config", str(path.parent / each))]
+    if not declared:
         declared = [
             word
             for label, server in servers.items()

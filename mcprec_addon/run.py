@@ -111,8 +111,17 @@ async def record(run: RecordRun) -> tuple[Recorded, int | None]:
             ended = await _record_in(run, recording, folder, urls=urls)
     finally:
         recorded = recording.close(config=_relative(run))
-    recorded = replace(recorded, in_code=frozenset(run.servers.shims))
+    recorded = replace(recorded, hints=_hints(run))
     return recorded, None if ended.was_stopped else ended.status
+
+
+def _hints(run: RecordRun) -> dict[str, str]:
+    """Return why a server may not have been contacted, by label."""
+    by_path = "one that is started by its path cannot be caught"
+    elsewhere = "does the agent read the config at another path? lead it with {config}, "
+    elsewhere += "$MCPREC_CONFIG or --in-place"
+    in_configs = {} if run.in_place else {entry.label: elsewhere for entry in run.servers.entries}
+    return in_configs | dict.fromkeys(run.servers.shims, by_path)
 
 
 def _known_servers(servers: AgentServers) -> list["Known"]:

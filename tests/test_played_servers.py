@@ -77,7 +77,14 @@ def test_a_recorded_server_that_no_config_starts_is_a_warning(tmp_path: Path) ->
     (warning,) = found(two, config(tmp_path, other={"command": "o"})).warnings()
 
     assert warning.endswith("if the agent's code starts it, add --stdio files='npx …'")
-    assert list(found(two).warnings()) == []
+    assert len(list(found(two).warnings())) == 2
+
+
+def test_a_config_that_is_gone_is_a_warning(tmp_path: Path) -> None:
+    """The agent may have it elsewhere, and would start the live servers in it."""
+    (warning,) = found(recorded("gone.json", files=FILES), path=tmp_path / "a.mcp").warnings()
+
+    assert warning.startswith(f"{tmp_path / 'gone.json'} is not there")
 
 
 def test_the_config_that_the_cassette_names_is_taken(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from mcprec_addon.replay_run import new_player
 WEB = Server(transport="http", url="https://web.example/mcp", via="base-url")
 
 
-def missed(*, command: tuple[str, ...] = ("./run-agent.sh",), **more: object) -> str:
+def missed(*config: str, command: tuple[str, ...] = ("./run-agent.sh",), **more: object) -> str:
     """Return the report of a replay with one miss."""
-    cassette = Cassette(header=Header(servers={"web": WEB}))
+    cassette = Cassette(header=Header(servers={"web": WEB}, config=list(config)))
     player = new_player(cassette, PlayOptions(), halves=frozenset({"mcp"}), environment={})
     player.play(McpCall(server="web", method="tools/call", name="search"))
     replayed = Replayed(
@@ -45,6 +45,11 @@ def test_a_miss_shows_the_command_that_records_anew(
     text = missed(declared=declared)
 
     assert f"(mcprec record {options}--out a.mcp --force -- ./run-agent.sh)" in text
+
+
+def test_a_config_that_the_cassette_names_is_named() -> None:
+    """Also where it is gone."""
+    assert "(mcprec record --config mcp.json --out a.mcp" in missed("mcp.json")
 
 
 def test_a_failure_of_ours_is_no_green() -> None:

@@ -91,6 +91,39 @@ def test_a_program_by_its_path_passes_the_shim_by_and_is_named(tmp_path: Path) -
     assert "one that is started by its path cannot be caught" in recorded.err.splitlines()[-1]
 
 
+def test_a_config_at_another_path_is_named(tmp_path: Path) -> None:
+    """A script that names the path itself starts the live server, and nothing is recorded."""
+    stdio_entry(tmp_path)
+
+    recorded = mcprec(
+        "record", "--config", "mcp.json", "--out", "a.mcp", "--", "true",
+        environment=clean_environment(), folder=tmp_path,
+    )  # fmt: skip
+
+    assert recorded.status == 4
+    assert "lead it with {config}, $MCPREC_CONFIG or --in-place" in recorded.err.splitlines()[-1]
+
+
+def test_a_server_of_a_half_that_is_off_is_refused(tmp_path: Path) -> None:
+    """Whatever its config knows, nothing goes live and nothing fails in us."""
+    path = tmp_path / "model.mcp"
+    path.write_text(
+        '{"mcprec":1}\n{"kind":"section","section":"model"}\n'
+        '{"kind":"model","seq":1,"provider":"openai","path":"/v1/chat/completions",'
+        '"request":{"model":"m","messages":[]},"status":200,"body":{}}\n'
+    )
+    stdio_entry(tmp_path)
+    agent = [PYTHON, CLIENTS, "mcp2-auto", "--url", "config:mcp.json"]
+
+    replayed = mcprec(
+        "replay", "model.mcp", "--config", "mcp.json", "--", *agent,
+        environment=clean_environment(), folder=tmp_path,
+    )  # fmt: skip
+
+    assert replayed.status == 3
+    assert "refused: peer, 1 time" in replayed.err
+
+
 def test_a_recording_of_stdio_replays_over_http_and_back(mcp2_server: Peer, tmp_path: Path) -> None:
     """One core answers for all doors."""
     environment = clean_environment()

@@ -37,7 +37,7 @@ class Recorded:
         ends: How many answers ended otherwise than complete, by how.
         others: Requests that belong to neither half, by host.
         untouched: Declared servers that were never contacted.
-        in_code: Those of them that a shim on PATH was to catch.
+        hints: Why one of them may not have been, by label.
         oauth: Servers that asked for OAuth.
         sockets: WebSocket upgrades of model APIs that were turned down.
         turned_away: Requests at a door that stands for nothing.
@@ -56,7 +56,7 @@ class Recorded:
     ends: Mapping[str, int] = field(default_factory=dict[str, int])
     others: Mapping[str, int] = field(default_factory=dict[str, int])
     untouched: tuple[str, ...] = ()
-    in_code: frozenset[str] = frozenset()
+    hints: Mapping[str, str] = field(default_factory=dict[str, str])
     oauth: tuple[str, ...] = ()
     sockets: int = 0
     turned_away: int = 0
@@ -80,8 +80,8 @@ class Recorded:
         for label in self.oauth:
             yield f"{label} asks for OAuth: record with --via proxy"
         for label in self.untouched:
-            why = "; one that is started by its path cannot be caught" * (label in self.in_code)
-            yield f"{label} was declared and never contacted{why}"
+            hint = f"; {self.hints[label]}" if label in self.hints else ""
+            yield f"{label} was declared and never contacted{hint}"
         if not self.exchanges:
             yield "0 exchanges recorded; does the agent use the addresses it was given?"
 
