@@ -31,6 +31,7 @@ from mcprec_addon.cli_options import (
     Match,
     ModelMatch,
     Out,
+    Pace,
     Print,
     Report,
     Stdio,
@@ -43,6 +44,7 @@ from mcprec_addon.jsonvalue import dumps
 from mcprec_addon.options import (
     declared_servers,
     listen_address,
+    pace_of,
     pointers,
     server_urls,
     stdio_commands,
@@ -184,6 +186,7 @@ def replay(
     ignore: Ignore = None,
     allow: Allow = None,
     keep_env: KeepEnv = None,
+    pace: Pace = None,
     report: Report = None,
     via: Via = None,
     print_: Print = "env",
@@ -217,6 +220,7 @@ def replay(
         via=via,
         allow=_joined("allow", allow),
         keep=_joined("keep-env", keep_env),
+        pace=None if pace is None else pace_of(pace),
         say=_say,
         announce=_announcer(print_),
     )

@@ -19,6 +19,7 @@ SETTINGS: dict[str, Kind] = {
     "match": "text",
     "model-match": "text",
     "out": "path",
+    "pace": "text",
     "report": "path",
     "strict": "flag",
     "via": "text",
@@ -100,6 +101,14 @@ KeepEnv = Annotated[
         metavar="NAME",
         help="A credential variable that keeps its value; may be repeated.",
         envvar="MCPREC_KEEP_ENV",
+    ),
+]
+Pace = Annotated[
+    str | None,
+    typer.Option(
+        metavar="Nx",
+        help="Answer at the pace of the recording, 1x, or N times as fast; else at once.",
+        envvar="MCPREC_PACE",
     ),
 ]
 Report = Annotated[

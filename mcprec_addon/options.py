@@ -66,6 +66,19 @@ def declared_servers(
     return server_urls(urls, option=option), stdio_commands(commands, option=option)
 
 
+def pace_of(text: str, *, option: str = "--pace") -> float:
+    """Return how many times faster than recorded ``Nx`` says.
+
+    Raises:
+        UsageError: It is not of that form, or not above zero.
+    """
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)x", text)
+    if match is None or float(match[1]) == 0:
+        message = f"{option} {text!r}: write it as 1x, 10x or 0.5x"
+        raise UsageError(message)
+    return float(match[1])
+
+
 def listen_address(text: str, *, option: str = "--listen") -> tuple[str, int]:
     """Return host and port of a ``HOST:PORT`` text; port 0 is any free one.
 

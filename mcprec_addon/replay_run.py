@@ -23,7 +23,7 @@ from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Player, PlayOptions
-from mcprec_addon.replay.responder import Responder, Turned
+from mcprec_addon.replay.responder import Responder
 from mcprec_addon.replay_end import Replayed
 from mcprec_addon.run import (
     Stage,
@@ -52,6 +52,7 @@ class ReplayRun:
         via: Which way in the child is led; None for the recorded one.
         allow: Hosts the child may reach.
         keep: Variables of the child that keep their value.
+        pace: How many times faster than recorded answers come; None: without waiting.
         say: Takes lines for the person at the terminal.
         announce: Takes the variables that lead an agent to the doors, where no command is given.
     """
@@ -65,6 +66,7 @@ class ReplayRun:
     via: Ways | None = None
     allow: Sequence[str] = ()
     keep: Sequence[str] = ()
+    pace: float | None = None
     say: Callable[[str], None] = lambda _: None
     announce: Callable[[Mapping[str, str]], None] = lambda _: None
 
@@ -108,12 +110,10 @@ async def replay(run: ReplayRun) -> Replayed:
     for exchange in player.several_answers():
         run.say(several_answers_line(exchange))
     authority = Authority()
-    server = HttpServer(responder.respond, authority=authority)
+    server = HttpServer(responder.respond, authority=authority, pace=run.pace)
     with run_folder() as folder:
-        lines_of = _lines_of(
-            cassette, player, responder.turned, halves=halves, on_miss=_teller(run)
-        )
-        socket = RunSocket(folder, replaying_lines(lines_of))
+        lines_of = _lines_of(player, responder, halves=halves, on_miss=_teller(run))
+        socket = RunSocket(folder, replaying_lines(lines_of, pace=run.pace))
         doors = _Doors(run=run, played=played, server=server, socket=socket, folder=folder)
         status = await doors.run_child(environment, ca_pem=authority.ca_pem)
     return Replayed(
@@ -218,9 +218,8 @@ def _source_values(cassette: Cassette, held: Mapping[str, str]) -> dict[str, str
 
 
 def _lines_of(
-    cassette: Cassette,
     player: Player,
-    turned: Turned,
+    responder: Responder,
     *,
     halves: frozenset[Half],
     on_miss: Callable[[Miss], None],
@@ -229,9 +228,9 @@ def _lines_of(
 
     def lines_of(label: str) -> LineResponder | None:
         if "mcp" not in halves:
-            turned.refused[label] += 1
+            responder.turned.refused[label] += 1
             return None
-        return LineResponder(cassette, player, label, on_miss=on_miss)
+        return LineResponder(player, responder.feed, label, on_miss=on_miss)
 
     return lines_of
 

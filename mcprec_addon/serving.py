@@ -17,6 +17,7 @@ from mcprec_addon.doors.stdio_server import serve_lines
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Cassette, Json, McpExchange
 from mcprec_addon.played_servers import recorded_servers
+from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import PlayOptions
@@ -49,7 +50,7 @@ def serve_stdio(path: Path, *, server: str | None, say: Callable[[str], None]) -
     label = _label(cassette, path, server)
     alone = _only(cassette, label)
     player = new_player(alone, PlayOptions(), halves=halves, environment=os.environ)
-    responder = LineResponder(alone, player, label, on_miss=_teller(say))
+    responder = LineResponder(player, Feed(alone), label, on_miss=_teller(say))
     serve_lines(responder, sys.stdin.buffer, sys.stdout.buffer)
     replayed = Replayed(
         cassette=alone, player=player, turned=Turned(), halves=halves, allowed=(), child=None

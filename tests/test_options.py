@@ -8,6 +8,7 @@ from mcprec_addon.errors import UsageError
 from mcprec_addon.options import (
     check_is_agent,
     listen_address,
+    pace_of,
     pointers,
     server_urls,
     stdio_commands,
@@ -145,3 +146,15 @@ def test_a_server_is_told_from_an_agent(command: str, label: str) -> None:
 def test_an_agent_is_no_server(command: str) -> None:
     """Whatever it is told of servers."""
     check_is_agent(command.split(), "s.mcp")
+
+
+def test_a_pace_is_how_many_times_faster() -> None:
+    """Slower than recorded is a pace, too."""
+    assert [pace_of(text) for text in ("1x", "10x", "0.5x")] == [1, 10, 0.5]
+
+
+@pytest.mark.parametrize("given", ["", "1", "x", "0x", "-1x", "1e3x", "infx"])
+def test_a_pace_that_is_none_is_refused(given: str) -> None:
+    """The line shows what would be right."""
+    with pytest.raises(UsageError, match="write it as 1x, 10x or 0.5x"):
+        pace_of(given)

@@ -30,8 +30,11 @@ def parse(text: str, path: Path) -> Json:
     try:
         value = cast("Json", tomllib.loads(text)) if _is_toml(path) else loads(_strict(text))
         written(value, path)  # what is too deep to be written again ends here, not in a run
-    except (ValueError, JsonError) as error:  # an over-long integer is a plain ValueError
+    except (tomllib.TOMLDecodeError, JsonError) as error:
         message = f"{path}{_located(str(error), text)}; mend it first"
+        raise UsageError(message) from error
+    except ValueError as error:  # Python's own limit for integers
+        message = f"{path}: holds a number of too many digits; mend it first"
         raise UsageError(message) from error
     except RecursionError as error:
         message = f"{path}: nested too deeply; mend it first"

@@ -10,24 +10,31 @@ import os
 import socket
 import struct
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from logging import CRITICAL, Logger
 from urllib.parse import urlsplit
 
 from httptools import HttpRequestParser
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from mcprec_addon.doors.http_framing import (
+    BLOCK_BYTES,
+    Turn,
+    blocks,
+    chunk,
+    closes,
+    frames,
+    head_bytes,
+)
+from mcprec_addon.doors.paced import Paced
 from mcprec_addon.exchange import Via
 from mcprec_addon.wire.http import HttpRequest, Piece, Reply, first_header
 
 type Handler = Callable[[HttpRequest], Reply]
 
-# 64 KiB: what asyncio buffers by itself before it asks a writer to pause.
-_BLOCK_BYTES = 65536
-_FRAMING_HEADERS = ("content-length", "transfer-encoding")
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HANDLER_FAILED = Reply(
     status=500,
@@ -95,22 +102,6 @@ class Way:
     origin: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Turn:
-    """A request that waits for its reply, and what its client understands.
-
-    Attributes:
-        arrived: Loop time at which the request was complete.
-        keep_alive: Whether the connection outlives the reply.
-        chunked: Whether the client knows chunked coding; one of HTTP/1.0 does not.
-    """
-
-    request: HttpRequest
-    arrived: float
-    keep_alive: bool
-    chunked: bool
-
-
 class Connection(HttpToolsProtocol):
     """Parses the requests of one connection and writes the replies."""
 
@@ -123,7 +114,7 @@ class Connection(HttpToolsProtocol):
         self._shared = shared
         self._way = way
         self._lost = lost
-        self._turns: deque[_Turn] = deque()
+        self._turns: deque[Turn] = deque()
         self._sending: asyncio.Task[None] | None = None
         self._body = bytearray()
 
@@ -158,7 +149,7 @@ class Connection(HttpToolsProtocol):
             self.send_400_response("CONNECT must be the first request of a connection")
             return
         chunked = self.parser.get_http_version() != "1.0"
-        turn = _Turn(
+        turn = Turn(
             request=self._request(),
             arrived=self.loop.time(),
             keep_alive=chunked and self.parser.should_keep_alive(),
@@ -214,47 +205,69 @@ class Connection(HttpToolsProtocol):
             turn = self._turns.popleft()
             reply, head = self._reply(turn)
             if self._fits_one_write(reply):
-                body = (frame for _, frame in _frames(turn, reply))
+                body = (frame for _, frame in frames(turn, reply))
                 self.transport.write(b"".join((head, *body)))
                 self._end(turn, reply)
+                _tell_sent(reply)
             else:
                 self._sending = self.loop.create_task(self._send(turn, reply, head))
                 self._shared.tasks.add(self._sending)
                 self._sending.add_done_callback(self._sent)
 
-    def _reply(self, turn: _Turn) -> tuple[Reply, bytes]:
+    def _reply(self, turn: Turn) -> tuple[Reply, bytes]:
         try:
             reply = self._shared.handler(turn.request)
-            return reply, _head(turn, reply)
+            return reply, head_bytes(turn, reply)
         except Exception as error:  # noqa: BLE001 - the client is answered, the run names the bug
             self._shared.failures.append(error)
-            return _HANDLER_FAILED, _head(turn, _HANDLER_FAILED)
+            return _HANDLER_FAILED, head_bytes(turn, _HANDLER_FAILED)
 
     def _fits_one_write(self, reply: Reply) -> bool:
         return (
             self._shared.pace is None
             and reply.end in ("complete", "reset")
             and not self.flow.write_paused
-            and sum(len(piece.data) for piece in reply.pieces) <= _BLOCK_BYTES
+            and sum(len(piece.data) for piece in reply.pieces) <= BLOCK_BYTES
         )
 
-    async def _send(self, turn: _Turn, reply: Reply, head: bytes) -> None:
+    async def _send(self, turn: Turn, reply: Reply, head: bytes) -> None:
         pace = self._shared.pace
-        for at_ms, block in _blocks(turn, reply, head, timed=pace is not None):
+        for at_ms, block in blocks(turn, reply, head, timed=pace is not None):
             if pace is not None:
                 await asyncio.sleep(turn.arrived + at_ms / 1000 / pace - self.loop.time())
             await self.flow.drain()
             if self.transport.is_closing():
                 return
             self.transport.write(block)
+        _tell_sent(reply)
         if reply.end == "rst":
             # A reset throws the buffer away, so it is emptied first; with 0, TLS never resumes.
             self.transport.set_write_buffer_limits(1)
             await self.flow.drain()
-        elif reply.end == "hold":
-            seconds = None if reply.hold_ms is None else reply.hold_ms / 1000
-            await asyncio.wait([self.loop.create_future()], timeout=seconds)
+        elif reply.end == "hold" and await self._was_ended(turn, reply):
+            self.transport.write(b"0\r\n\r\n" if turn.chunked else b"")
+            reply = replace(reply, end="complete")
         self._end(turn, reply)
+
+    async def _was_ended(self, turn: Turn, reply: Reply) -> bool:
+        """Hold a reply open, fed where something feeds it; return whether that ended it."""
+        ended = self.loop.create_future()
+        paced = Paced(lambda data: self.transport.write(chunk(turn, data)), pace=self._shared.pace)
+
+        def close() -> None:
+            if not ended.done():
+                ended.set_result(None)
+
+        if reply.live is not None:
+            reply.live.open(paced.send, lambda: paced.then(close))
+        try:
+            seconds = None if reply.hold_ms is None else reply.hold_ms / 1000
+            await asyncio.wait([ended], timeout=seconds)
+        finally:
+            paced.stop()
+            if reply.live is not None:
+                reply.live.gone()
+        return ended.done()
 
     def _sent(self, task: asyncio.Task[None]) -> None:
         self._shared.tasks.discard(task)
@@ -269,81 +282,17 @@ class Connection(HttpToolsProtocol):
             self._answer()
             self._ask_for_body()
 
-    def _end(self, turn: _Turn, reply: Reply) -> None:
+    def _end(self, turn: Turn, reply: Reply) -> None:
         """Keep, close or break the connection, as the reply says."""
         # Without chunked coding a plain close would read as a complete body.
         if reply.end == "rst" or (reply.end == "reset" and not turn.chunked):
             raw = self.transport.get_extra_info("socket")
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
             self.transport.abort()
-        elif reply.end != "complete" or not turn.keep_alive or _closes(reply):
+        elif reply.end != "complete" or not turn.keep_alive or closes(reply):
             self.transport.close()
 
 
-def _closes(reply: Reply) -> bool:
-    return "close" in (first_header(reply.headers, "connection") or "").lower()
-
-
-def _has_content(status: int) -> bool:
-    """Tell whether replies of this status have a body at all; RFC 9110, 6.4.1."""
-    return status // 100 != 1 and status not in (204, 304)
-
-
-def _head(turn: _Turn, reply: Reply) -> bytes:
-    """Return status line and headers, framing included.
-
-    Raises:
-        ValueError: A header holds a line break or a character beyond latin-1.
-    """
-    headers = [(name, value) for name, value in reply.headers if name not in _FRAMING_HEADERS]
-    if _has_content(reply.status):
-        if reply.whole:
-            headers.append(("content-length", str(len(reply.body))))
-        elif turn.chunked:
-            headers.append(("transfer-encoding", "chunked"))
-    if not turn.keep_alive and not _closes(reply):
-        headers.append(("connection", "close"))
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    if not lines.count("\r") == lines.count("\n") == len(headers):
-        message = f"a header of a reply with status {reply.status} holds a line break"
-        raise ValueError(message)
-    status_line = STATUS_LINE.get(reply.status, b"HTTP/1.1 %d \r\n" % reply.status)
-    return status_line + lines.encode("latin-1") + b"\r\n"
-
-
-def _frames(turn: _Turn, reply: Reply) -> Iterator[tuple[int, bytes | memoryview]]:
-    """Yield the body as it goes on the wire, with the time of each part; none above one block.
-
-    Each piece is an HTTP chunk of its own, except an empty one, which would end the body.
-    """
-    if turn.request.method == "HEAD" or not _has_content(reply.status):
-        return
-    chunked = turn.chunked and not reply.whole
-    for at_ms, data in ((piece.at_ms, piece.data) for piece in reply.pieces if piece.data):
-        if chunked and len(data) <= _BLOCK_BYTES:
-            yield at_ms, b"%x\r\n%b\r\n" % (len(data), data)
-            continue
-        if chunked:
-            yield at_ms, b"%x\r\n" % len(data)
-        for start in range(0, len(data), _BLOCK_BYTES):
-            yield at_ms, memoryview(data)[start : start + _BLOCK_BYTES]
-        if chunked:
-            yield at_ms, b"\r\n"
-    if chunked and reply.end == "complete":
-        yield reply.pieces[-1].at_ms if reply.pieces else 0, b"0\r\n\r\n"
-
-
-def _blocks(turn: _Turn, reply: Reply, head: bytes, *, timed: bool) -> Iterator[tuple[int, bytes]]:
-    """Join head and frames to blocks, as few as may be: those of one moment, if `timed`."""
-    # Nothing of an answer that came whole came before its body.
-    due = reply.pieces[0].at_ms if reply.whole and reply.pieces else 0
-    parts: list[bytes | memoryview] = [head]
-    size = len(head)
-    for at_ms, frame in _frames(turn, reply):
-        if (timed and at_ms != due) or size >= _BLOCK_BYTES:
-            yield due, b"".join(parts)
-            parts, size = [], 0
-        due = at_ms
-        parts.append(frame)
-        size += len(frame)
-    yield due, b"".join(parts)
+def _tell_sent(reply: Reply) -> None:
+    if reply.sent is not None:
+        reply.sent()

@@ -141,9 +141,6 @@ def _parsed(data: bytes, name: Path) -> dict[str, object]:
     except UnicodeDecodeError as error:
         message = f"{name}: cannot be read, it is not UTF-8; save it as UTF-8"
         raise UsageError(message) from error
-    except ValueError as error:  # Python's limit to the digits of an integer
-        message = f"{name}: holds a number of too many digits; mend it first"
-        raise UsageError(message) from error
 
 
 def _options(

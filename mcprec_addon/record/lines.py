@@ -15,7 +15,6 @@ from mcprec_addon.wire.jsonrpc import Notification, Request, Response, message_o
 
 type Side = Literal["client", "server"]
 
-_CANCELLED = "notifications/cancelled"
 _MOST_NOISE = 200  # lines kept of what is no JSON-RPC; a server may print without end
 _MOST_OF_A_LINE = 2000  # characters kept of one such line
 
@@ -154,8 +153,8 @@ class LineIntake:
 
     def _client_said(self, note: Notification, at_ms: int) -> None:
         plain: dict[str, Json] = {"method": note.method, "params": note.params}
-        cancelled = note.params.get("requestId") if isinstance(note.params, dict) else None
-        call = self._calls.get(canonical(cancelled)) if note.method == _CANCELLED else None
+        cancelled = mcp.cancelled_id(note)
+        call = self._calls.get(canonical(cancelled)) if cancelled is not None else None
         if call is None:
             self._recorder.message(self._label, "client", plain)
             return

@@ -3,25 +3,28 @@
 A broken answer ends the server, as it did: on stdio there is no other way to break one.
 """
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from mcprec_addon.exchange import Cassette, McpAnswer, Message
+from mcprec_addon.exchange import McpAnswer
+from mcprec_addon.jsonvalue import canonical
+from mcprec_addon.replay.feed import Feed, Stream
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Player
 from mcprec_addon.wire import mcp
 from mcprec_addon.wire.http import Piece
 from mcprec_addon.wire.jsonrpc import (
     MISS_CODE,
+    Notification,
     Request,
     error_bytes,
     is_batch,
-    message_bytes,
     read_body,
 )
 
 _INTERNAL_ERROR = -32603
+_ENDS = ("cut", "reset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +34,27 @@ class LineReply:
     Attributes:
         lines: JSON-RPC messages in order, without line ends.
         ends: The server exits behind them.
+        sent: To be called once they are written, each once.
+        streams: What else is fed from now on, on the same pipe.
     """
 
     lines: tuple[Piece, ...] = ()
     ends: bool = False
+    sent: tuple[Callable[[], None], ...] = ()
+    streams: tuple[Stream, ...] = ()
 
 
 class LineResponder:
-    """One recorded server on a pair of pipes."""
+    """One recorded server on a pair of pipes.
+
+    Attributes:
+        stream: What the server sends on its own; to be opened by the door.
+    """
 
     def __init__(
         self,
-        cassette: Cassette,
         player: Player,
+        feed: Feed,
         label: str,
         *,
         on_miss: Callable[[Miss], None] = lambda _: None,
@@ -51,33 +62,46 @@ class LineResponder:
         """Prepare.
 
         Args:
-            cassette: What is replayed.
             player: Finds the answers.
+            feed: Hands out what the server sent on its own.
             label: The server's label in the cassette.
             on_miss: Told of each miss as it happens.
         """
         self._player = player
+        self._feed = feed
         self._label = label
         self._on_miss = on_miss
-        self._sent: dict[int, list[Message]] = defaultdict(list)
-        for message in cassette.messages:
-            if message.on is not None and message.sender == "server":
-                self._sent[message.on].append(message)
+        self._listens: dict[bytes, Stream] = {}
+        self.stream = feed.stream(label, encode=_line)
 
     def respond(self, line: bytes) -> LineReply:
         """Return what is said to a line; nothing to notifications, answers and noise."""
-        asked = [each for each in read_body(line) or () if isinstance(each, Request)]
-        replies = [self._answer(each) for each in asked]
-        ends = any(each.ends for each in replies)
+        messages = read_body(line) or ()
+        for message in messages:
+            if isinstance(message, Notification):
+                self._cancelled(message)
+        replies = [self._answer(each) for each in messages if isinstance(each, Request)]
         lines = tuple(piece for each in replies for piece in each.lines)
         if lines and is_batch(line):
             joined = b"[" + b",".join(piece.data for piece in lines) + b"]"
             lines = (Piece(lines[-1].at_ms, joined),)
-        return LineReply(lines, ends)
+        return LineReply(
+            lines,
+            ends=any(each.ends for each in replies),
+            sent=tuple(step for each in replies for step in each.sent),
+            streams=tuple(stream for each in replies for stream in each.streams),
+        )
+
+    def _cancelled(self, note: Notification) -> None:
+        cancelled = mcp.cancelled_id(note)
+        stream = self._listens.pop(canonical(cancelled), None)
+        if stream is not None:
+            stream.gone()
 
     def _answer(self, one: Request) -> LineReply:
-        found = self._player.play(mcp.call_of(one, self._label), era=mcp.era_of(one, {}))
-        caller = mcp.caller_of(one)
+        era = mcp.era_of(one, {})
+        self.stream.era = era
+        found = self._player.play(mcp.call_of(one, self._label), era=era)
         if isinstance(found, Miss):
             self._on_miss(found)
             return LineReply((Piece(0, error_bytes(one.id, MISS_CODE, found.message())),))
@@ -88,13 +112,31 @@ class LineResponder:
         if answer.kind == "body":
             text = f"recorded over HTTP: status {answer.status} and no JSON-RPC"
             return LineReply((Piece(0, error_bytes(one.id, _INTERNAL_ERROR, text)),))
-        sent = self._messages_on(found.exchange.seq, caller)
-        lines = (*sent, *mcp.messages_of(answer, caller))
-        return LineReply(lines, ends=answer.end in ("cut", "reset"))
+        if one.method == mcp.LISTEN and answer.kind != "error":
+            return self._listen(one, found.exchange.seq, answer)
+        return LineReply(
+            tuple(mcp.messages_of(answer, mcp.caller_of(one), ms=found.exchange.ms or 0)),
+            ends=answer.end in _ENDS,
+            sent=(partial(self._feed.answered, self._label, found.exchange.seq),),
+        )
 
-    def _messages_on(self, seq: int, caller: mcp.Caller) -> list[Piece]:
-        live = [
-            (message.at_ms or 0, mcp.notification_of(message, caller))
-            for message in self._sent.pop(seq, ())
-        ]
-        return [Piece(at_ms, message_bytes(each)) for at_ms, each in live if each is not None]
+    def _listen(self, one: Request, seq: int, answer: McpAnswer) -> LineReply:
+        stream = self._feed.stream(
+            self._label,
+            caller=mcp.caller_of(one),
+            encode=_line,
+            of=seq,
+            asked=mcp.asked_for(one),
+        )
+        stream.ends_with(mcp.last_message(answer, mcp.caller_of(one)))
+        self._listens[canonical(one.id)] = stream
+        return LineReply(ends=answer.end in _ENDS, streams=(stream,))
+
+    def gone(self) -> None:
+        """Take note that the client has closed its end."""
+        for stream in (self.stream, *self._listens.values()):
+            stream.gone()
+
+
+def _line(message: bytes) -> bytes:
+    return message + b"\n"

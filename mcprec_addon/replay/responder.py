@@ -4,9 +4,10 @@ What belongs to neither replayed half is refused, named and counted; a miss neve
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -16,11 +17,11 @@ from mcprec_addon.exchange import (
     McpAnswer,
     McpCall,
     McpExchange,
-    Message,
     ModelAnswer,
     ModelCall,
     Via,
 )
+from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Hit, Player
 from mcprec_addon.wire import mcp, mcp_reply, model
@@ -36,7 +37,6 @@ from mcprec_addon.wire.jsonrpc import (
     read_body,
 )
 from mcprec_addon.wire.providers import PROVIDERS, is_absorbed
-from mcprec_addon.wire.sse import encode_event
 
 _SOCKET_PATHS = re.compile(r"/(?:responses|realtime)(?:\?|$)")
 _SESSION_GONE = -32001
@@ -63,7 +63,12 @@ class Turned:
 
 
 class Responder:
-    """Turns requests into replies; one for each replay run."""
+    """Turns requests into replies; one for each replay run.
+
+    Attributes:
+        turned: What came in and was not answered.
+        feed: Hands out what servers sent on their own.
+    """
 
     def __init__(
         self,
@@ -97,10 +102,7 @@ class Responder:
             for exchange in cassette.half("mcp")
             if isinstance(exchange, McpExchange) and exchange.call.http_method == "GET"
         ]
-        self._sent: dict[int, list[Message]] = defaultdict(list)
-        for message in cassette.messages:
-            if message.on is not None and message.sender == "server":
-                self._sent[message.on].append(message)
+        self.feed = Feed(cassette)
         self.turned = Turned()
 
     def know(self, addresses: Mapping[str, str]) -> None:
@@ -161,7 +163,8 @@ class Responder:
         if not batch or replies[0].status != HTTPStatus.OK:  # a batch is refused as a whole
             return replies[0]
         joined = b",".join(map(_json_body, replies))
-        return mcp_reply.json_reply(200, b"[" + joined + b"]")
+        reply = mcp_reply.json_reply(200, b"[" + joined + b"]")
+        return replace(reply, sent=partial(_tell_sent, replies))
 
     def _half_is_off(self, label: str, messages: list[RpcMessage]) -> Reply:
         self.turned.refused["the mcp half"] += 1
@@ -183,7 +186,7 @@ class Responder:
             call = McpCall(server=label, method=message.method)
             hit = self._player.play(call) if self._player.knows(call) else None
             if isinstance(hit, Hit) and isinstance(hit.answer, McpAnswer):
-                return mcp_reply.reply_of(hit.answer, mcp.Caller(id=None))
+                return mcp_reply.reply_of(hit.answer, mcp.NOBODY)
         return Reply(status=202)
 
     def _answer(self, request: HttpRequest, label: str, one: Request) -> Reply:
@@ -204,9 +207,12 @@ class Responder:
         if not isinstance(answer, McpAnswer):
             message = f"#{found.exchange.seq} is no MCP exchange"
             raise TypeError(message)
-        if one.method == mcp.LISTEN:
-            return self._listen(found, answer, caller)
-        return mcp_reply.reply_of(answer, caller, session=self._session(label, answer))
+        if one.method == mcp.LISTEN and answer.kind != "error":
+            return self._listen(label, one, found, answer)
+        reply = mcp_reply.reply_of(
+            answer, caller, ms=found.exchange.ms or 0, session=self._session(label, answer)
+        )
+        return replace(reply, sent=partial(self.feed.answered, label, found.exchange.seq))
 
     def _session(self, label: str, answer: McpAnswer) -> str | None:
         if mcp.SESSION_HEADER not in answer.headers:
@@ -216,30 +222,21 @@ class Responder:
         self._sessions.setdefault(label, set()).add(session)
         return session
 
-    def _listen(self, found: Hit, answer: McpAnswer, caller: mcp.Caller) -> Reply:
-        is_open = answer.kind == "none" and answer.end is None
-        reply = mcp_reply.reply_of(answer, caller, held=is_open)
-        pieces = self._stream_pieces(found.exchange.seq, caller)
-        return Reply(
-            status=reply.status,
-            headers=(
-                ("content-type", "text/event-stream"),
-                ("cache-control", "no-cache"),
-            ),
-            pieces=(*pieces, *(_as_event(piece) for piece in reply.pieces)),
-            end=reply.end,
-            hold_ms=reply.hold_ms,
-            streamed=True,
+    def _listen(self, label: str, one: Request, found: Hit, answer: McpAnswer) -> Reply:
+        caller, seq = mcp.caller_of(one), found.exchange.seq
+        if answer.end is not None:
+            missed = [
+                Piece(each.at_ms or 0, mcp_reply.as_event(message_bytes(live)))
+                for each in self.feed.take(label, seq)
+                if (live := mcp.notification_of(each, caller)) is not None
+            ]
+            reply = mcp_reply.reply_of(answer, caller)
+            return replace(reply, pieces=(*missed, *reply.pieces))
+        stream = self.feed.stream(
+            label, caller=caller, encode=mcp_reply.as_event, of=seq, asked=mcp.asked_for(one)
         )
-
-    def _stream_pieces(self, seq: int, caller: mcp.Caller) -> list[Piece]:
-        pieces: list[Piece] = []
-        for message in self._sent.pop(seq, ()):
-            live = mcp.notification_of(message, caller)
-            if live is not None:
-                data = encode_event(message_bytes(live).decode(), event="message")
-                pieces.append(Piece(message.at_ms or 0, data))
-        return pieces
+        stream.ends_with(mcp.last_message(answer, caller))
+        return mcp_reply.stream_reply(stream)
 
     def _beside_calls(self, request: HttpRequest, label: str) -> Reply:
         accepts = request.header("accept") or ""
@@ -253,20 +250,15 @@ class Responder:
         return Reply(status=404)
 
     def _open_stream(self, label: str) -> Reply:
-        for exchange in self._streams:
-            if exchange.call.server == label:
-                self._streams.remove(exchange)
-                return Reply(
-                    status=200,
-                    headers=(
-                        ("content-type", "text/event-stream"),
-                        ("cache-control", "no-cache"),
-                    ),
-                    pieces=tuple(self._stream_pieces(exchange.seq, mcp.Caller(id=None))),
-                    end="hold",
-                    streamed=True,
-                )
-        return Reply(status=405, headers=(("allow", "POST, DELETE"),))
+        recorded = next((each for each in self._streams if each.call.server == label), None)
+        if recorded is not None:
+            self._streams.remove(recorded)
+        elif not self.feed.has(label):
+            return Reply(status=405, headers=(("allow", "POST, DELETE"),))
+        of = None if recorded is None else recorded.seq
+        stream = self.feed.stream(label, encode=mcp_reply.as_event, of=of)
+        stream.era = "classic"
+        return mcp_reply.stream_reply(stream)
 
     def _model(self, request: HttpRequest, call: ModelCall) -> Reply:
         if "model" not in self._halves:
@@ -281,7 +273,7 @@ class Responder:
         if not isinstance(found.answer, ModelAnswer):
             message = f"#{found.exchange.seq} is no model exchange"
             raise TypeError(message)
-        return model.reply_of(found.answer)
+        return model.reply_of(found.answer, ms=found.exchange.ms or 0)
 
     def _recorded_way(self, label: str) -> Via | None:
         server = self._cassette.header.servers.get(label)
@@ -325,15 +317,15 @@ def _without_prefix(request: HttpRequest) -> HttpRequest:
     )
 
 
+def _tell_sent(replies: list[Reply]) -> None:
+    for reply in replies:
+        if reply.sent is not None:
+            reply.sent()
+
+
 def _json_body(reply: Reply) -> bytes:
     """Return the JSON-RPC answer in a reply: its body, or the data of its last event."""
     if not reply.streamed:
         return reply.body
     last = reply.pieces[-1].data if reply.pieces else b"data: null"
     return last.partition(b"data: ")[2].strip()
-
-
-def _as_event(piece: Piece) -> Piece:
-    if piece.data.startswith((b"event:", b"data:")):
-        return piece
-    return Piece(piece.at_ms, encode_event(piece.data.decode(), event="message"))

@@ -1,8 +1,8 @@
 """One HTTP request and one HTTP reply as values: what a door reads, and what it writes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 from mcprec_addon.exchange import Json, Opaque
@@ -61,6 +61,21 @@ class Piece:
     data: bytes
 
 
+class Live(Protocol):
+    """What feeds a reply that stays open."""
+
+    def open(self, send: Callable[[bytes, int], None], close: Callable[[], None]) -> None:
+        """Begin, once the reply's head and pieces are written.
+
+        Args:
+            send: Writes one more piece, given how many milliseconds after the call it came.
+            close: Ends the reply as complete.
+        """
+
+    def gone(self) -> None:
+        """Take note that the client has left, or that the reply was ended."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """A reply, ready to be written.
@@ -73,6 +88,8 @@ class Reply:
         end: How to end it.
         hold_ms: With ``hold``: after how long the door closes the connection by itself; None
             for never.
+        live: With ``hold``: feeds the reply until it ends.
+        sent: Called once the last piece is written, and nothing of it waits any more.
     """
 
     status: int
@@ -81,6 +98,8 @@ class Reply:
     end: ReplyEnd = "complete"
     hold_ms: int | None = None
     streamed: bool = field(default=False)
+    live: Live | None = None
+    sent: Callable[[], None] | None = None
 
     @property
     def whole(self) -> bool:

@@ -18,6 +18,7 @@ from mcprec_addon.exchange import (
 )
 from mcprec_addon.wire.http import Piece
 from mcprec_addon.wire.jsonrpc import (
+    Notification,
     Request,
     message_bytes,
     response_bytes,
@@ -31,6 +32,7 @@ SESSION_HEADER = "mcp-session-id"
 SESSION = "$session"
 """Stands in a cassette for the session id that a classic handshake handed out."""
 LISTEN = "subscriptions/listen"
+CANCELLED = "notifications/cancelled"
 HANDSHAKES = frozenset({"initialize", "server/discover"})
 
 _PREFIX = "io.modelcontextprotocol/"
@@ -60,6 +62,10 @@ class Caller:
 
     id: Json
     token: Json = None
+
+
+NOBODY = Caller(id=None)
+"""Whoever reads a stream that answers no request."""
 
 
 def caller_of(request: Request) -> Caller:
@@ -195,17 +201,34 @@ def live_message(message: dict[str, Json], caller: Caller) -> dict[str, Json] | 
     return _swap(message, Caller(id=SUBSCRIPTION, token=TOKEN), caller)
 
 
-def messages_of(answer: McpAnswer, caller: Caller) -> list[Piece]:
-    """Return a recorded answer as JSON-RPC messages for this caller, its events before it."""
+def messages_of(answer: McpAnswer, caller: Caller, *, ms: int = 0) -> list[Piece]:
+    """Return a recorded answer as JSON-RPC messages for this caller, its events before it.
+
+    Args:
+        answer: The recorded answer.
+        caller: Whose request it answers.
+        ms: When it was complete, in milliseconds after the call.
+    """
     events = [(event.at_ms, live_message(event.message, caller)) for event in answer.events]
     found = [Piece(at_ms, message_bytes(live)) for at_ms, live in events if live is not None]
-    final = _final_bytes(answer, caller)
+    final = last_message(answer, caller)
     if final is not None:
-        found.append(Piece(max((at_ms for at_ms, _ in events), default=0), final))
+        found.append(Piece(max([ms, *(at_ms for at_ms, _ in events)]), final))
     return found
 
 
-def _final_bytes(answer: McpAnswer, caller: Caller) -> bytes | None:
+def cancelled_id(note: Notification) -> Json:
+    """Return the id of the request that a notification cancels, or None."""
+    return _member(note.params, "requestId") if note.method == CANCELLED else None
+
+
+def asked_for(request: Request) -> Json:
+    """Return which notifications a listen request asks for."""
+    return _member(request.params, "notifications")
+
+
+def last_message(answer: McpAnswer, caller: Caller) -> bytes | None:
+    """Return the response in a recorded answer for this caller; None where there was none."""
     match answer.kind:
         case "result":
             constant = Caller(id=SUBSCRIPTION, token=TOKEN)
@@ -230,11 +253,27 @@ def without_end(answer: McpAnswer) -> McpAnswer:
     return replace(answer, end=None)
 
 
-def notification_of(message: Message, caller: Caller) -> dict[str, Json] | None:
-    """Return a recorded message as it goes to this caller; None where it must not."""
+def notification_of(
+    message: Message, caller: Caller, *, listens: bool = True
+) -> dict[str, Json] | None:
+    """Return a recorded message as it goes to this caller; None where it must not.
+
+    Args:
+        message: As recorded, on whatever stream.
+        caller: Who reads it.
+        listens: The caller reads a listen stream, and not a classic one.
+    """
     plain: dict[str, Json] = {"method": message.method}
-    if message.params not in (None, {}):
-        plain["params"] = message.params
+    params = dict(message.params) if isinstance(message.params, dict) else {}
+    meta = params.pop("_meta", None)
+    kept = dict(meta) if isinstance(meta, dict) else {}
+    kept.pop(_SUBSCRIPTION_KEY, None)
+    if listens:
+        kept[_SUBSCRIPTION_KEY] = caller.id
+    if kept:
+        params["_meta"] = kept
+    if params:
+        plain["params"] = params
     return live_message(plain, caller)
 
 

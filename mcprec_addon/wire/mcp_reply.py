@@ -2,52 +2,57 @@
 
 from mcprec_addon.exchange import Json, McpAnswer
 from mcprec_addon.wire.headers import header_lines
-from mcprec_addon.wire.http import Piece, Reply, ReplyEnd, body_bytes
+from mcprec_addon.wire.http import Live, Piece, Reply, ReplyEnd, body_bytes
 from mcprec_addon.wire.jsonrpc import MISS_CODE, error_bytes
 from mcprec_addon.wire.mcp import SESSION_HEADER, Caller, messages_of
 from mcprec_addon.wire.sse import encode_event
 
+STREAM_HEADERS = (("content-type", "text/event-stream"), ("cache-control", "no-cache"))
 _LEFT_HOLD_MS = 5000  # longer than any client that left waited for what never came
 
 
 def reply_of(
-    answer: McpAnswer, caller: Caller, *, session: str | None = None, held: bool = False
+    answer: McpAnswer, caller: Caller, *, ms: int = 0, session: str | None = None
 ) -> Reply:
     """Return a recorded answer as the HTTP reply to this caller.
 
     Args:
         answer: The recorded answer.
         caller: Whose request it answers.
+        ms: When it was complete, in milliseconds after the call.
         session: Session id to hand out, for the answer of a classic handshake.
-        held: The stream stays open behind its events.
     """
     lines = header_lines(answer.headers)
     headers = [line for line in lines if line[0] not in ("content-type", SESSION_HEADER)]
     headers += [(SESSION_HEADER, session)] if session else []
     if answer.kind == "body":
-        return _body_reply(answer, headers)
-    messages = messages_of(answer, caller)
+        return _body_reply(answer, headers, ms)
+    messages = messages_of(answer, caller, ms=ms)
     if not answer.events and messages and answer.end is None:
         return Reply(
             status=answer.status,
             headers=(("content-type", "application/json"), *headers),
-            pieces=(Piece(0, messages[0].data),),
+            pieces=tuple(messages),
         )
-    pieces = [
-        Piece(each.at_ms, encode_event(each.data.decode(), event="message")) for each in messages
-    ]
+    pieces = [Piece(each.at_ms, as_event(each.data)) for each in messages]
     return Reply(
         status=answer.status,
-        headers=(
-            ("content-type", "text/event-stream"),
-            ("cache-control", "no-cache"),
-            *headers,
-        ),
+        headers=(*STREAM_HEADERS, *headers),
         pieces=tuple(pieces),
-        end="hold" if held else _reply_end(answer),
+        end=_reply_end(answer),
         hold_ms=_LEFT_HOLD_MS if answer.end == "left" else None,
         streamed=True,
     )
+
+
+def stream_reply(live: Live) -> Reply:
+    """Return a reply that stays open and is fed."""
+    return Reply(status=200, headers=STREAM_HEADERS, end="hold", streamed=True, live=live)
+
+
+def as_event(message: bytes) -> bytes:
+    """Return a JSON-RPC message as an event of a stream."""
+    return encode_event(message.decode(), event="message")
 
 
 def _reply_end(answer: McpAnswer) -> ReplyEnd:
@@ -59,7 +64,7 @@ def _reply_end(answer: McpAnswer) -> ReplyEnd:
     return ends.get(answer.end, "reset")
 
 
-def _body_reply(answer: McpAnswer, headers: list[tuple[str, str]]) -> Reply:
+def _body_reply(answer: McpAnswer, headers: list[tuple[str, str]], ms: int) -> Reply:
     content_type = [
         (name, value) for name, value in header_lines(answer.headers) if name == "content-type"
     ]
@@ -67,7 +72,7 @@ def _body_reply(answer: McpAnswer, headers: list[tuple[str, str]]) -> Reply:
     return Reply(
         status=answer.status,
         headers=(*content_type, *headers),
-        pieces=(Piece(0, body),) if body else (),
+        pieces=(Piece(ms, body),) if body else (),
         end=_reply_end(answer),
     )
 

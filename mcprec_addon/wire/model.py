@@ -161,11 +161,12 @@ def body_value(body: bytes) -> Json:
     return Opaque(content) if isinstance(content, str) else content
 
 
-def reply_of(answer: ModelAnswer, *, keep_waits: bool = False) -> Reply:
+def reply_of(answer: ModelAnswer, *, ms: int = 0, keep_waits: bool = False) -> Reply:
     """Return a recorded answer as an HTTP reply.
 
     Args:
         answer: The recorded answer.
+        ms: When it was complete, in milliseconds after the call.
         keep_waits: Keep ``retry-after`` as recorded instead of the shortest wait SDKs honour.
     """
     lines = header_lines(answer.headers)
@@ -191,7 +192,7 @@ def reply_of(answer: ModelAnswer, *, keep_waits: bool = False) -> Reply:
     return Reply(
         status=answer.status,
         headers=tuple(headers),
-        pieces=(Piece(0, body),) if body else (),
+        pieces=(Piece(ms, body),) if body else (),
         end=_reply_end(answer.end),
         hold_ms=hold_ms,
     )

@@ -16,6 +16,7 @@ from mcprec_addon.exchange import (
 )
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.line_responder import LineReply, LineResponder
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Player, PlayOptions
@@ -40,7 +41,7 @@ def responder(
     bindings = Bindings(cassette.header.redaction, default_rules())
     player = Player(cassette, bindings=bindings, options=PlayOptions())
     misses: list[Miss] = [] if missed is None else missed
-    return LineResponder(cassette, player, "s", on_miss=misses.append)
+    return LineResponder(player, Feed(cassette), "s", on_miss=misses.append)
 
 
 def ask(name: str, request_id: Json = 1, **meta: Json) -> bytes:
@@ -107,7 +108,9 @@ def test_progress_comes_before_the_answer_under_the_callers_token() -> None:
 @pytest.mark.parametrize(("end", "ends"), [("reset", True), ("cut", True), ("left", False)])
 def test_a_broken_answer_ends_the_server(end: str, ends: bool) -> None:  # noqa: FBT001
     """A call that the client gave up on is met with silence."""
-    assert responder(tool(1, "a", end=end)).respond(ask("a")) == LineReply((), ends)
+    reply = responder(tool(1, "a", end=end)).respond(ask("a"))
+
+    assert (reply.lines, reply.ends) == ((), ends)
 
 
 def test_an_answer_that_only_http_can_give_is_said_as_an_error() -> None:
@@ -141,8 +144,32 @@ def test_a_subscription_is_fed_under_its_own_id() -> None:
     )
     made = responder(listen, messages=(changed,))
     request = b'{"jsonrpc":"2.0","id":"listen-9","method":"subscriptions/listen"}'
+    sent: list[bytes] = []
 
-    reply = said(made.respond(request))
+    reply = made.respond(request)
+    (stream,) = reply.streams
+    stream.open(lambda data, _: sent.append(data), lambda: None)
 
-    assert "listen-9" in json.dumps(reply)
-    assert len(reply) == 1
+    assert reply.lines == ()
+    assert [b"listen-9" in each for each in sent] == [True]
+    assert sent[0].endswith(b"\n")
+
+
+def test_a_cancelled_subscription_is_fed_no_more() -> None:
+    """On a pipe that is how a client ends it."""
+    listen = McpExchange(
+        seq=1,
+        call=McpCall(server="s", method="subscriptions/listen"),
+        answer=McpAnswer(kind="none"),
+    )
+    changed = Message(server="s", sender="server", method="notifications/x", on=1, after=2)
+    made = responder(listen, tool(2, "a"), messages=(changed,))
+    sent: list[bytes] = []
+    (stream,) = made.respond(b'{"jsonrpc":"2.0","id":4,"method":"subscriptions/listen"}').streams
+    stream.open(lambda data, _: sent.append(data), lambda: None)
+
+    made.respond(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}')
+    for step in made.respond(ask("a")).sent:
+        step()
+
+    assert sent == []

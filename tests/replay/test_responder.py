@@ -116,6 +116,19 @@ def streamed(reply: Reply) -> list[Json]:
     return [json.loads(event.data) for event in events if event.data]
 
 
+def opened(reply: Reply) -> list[tuple[Json, int]]:
+    """Open a reply that is fed, and return what comes on it at once, with its time."""
+    fed: list[tuple[Json, int]] = []
+
+    def send(data: bytes, at_ms: int) -> None:
+        (event,) = SseReader().feed(data)
+        fed.append((json.loads(event.data or ""), at_ms))
+
+    assert reply.live is not None
+    reply.live.open(send, lambda: None)
+    return fed
+
+
 def listen_to(url: str = URL, accept: str = "text/event-stream") -> HttpRequest:
     return HttpRequest(method="GET", url=url, headers=(("accept", accept),))
 
@@ -499,11 +512,13 @@ def test_a_recorded_stream_is_held_open_once() -> None:
     replay = Replay(TOOLS, stream, messages=sent)
 
     reply = replay.respond(listen_to())
+    fed = opened(reply)
 
     assert (reply.status, reply.end, reply.hold_ms) == (200, "hold", None)
     assert ("content-type", "text/event-stream") in reply.headers
-    assert streamed(reply) == [{"jsonrpc": "2.0", "method": changed}]
-    assert reply.pieces[0].at_ms == 20
+    assert fed == [({"jsonrpc": "2.0", "method": changed}, 20)]
+    assert replay.respond(listen_to()).status == 200  # the message on #5 may still come
+    replay.responder.feed.take("s", 5)
     assert replay.respond(listen_to()).status == 405
 
 
@@ -524,12 +539,13 @@ def test_what_comes_while_a_client_listens_carries_its_id() -> None:
     reply = replay.respond(post(rpc("subscriptions/listen", "sub-9", asked)))
 
     assert (reply.status, reply.end, reply.streamed) == (200, "hold", True)
+    fed = opened(reply)
     again = replay.respond(post(rpc("subscriptions/listen", "sub-10", asked)))
 
-    assert [live["params"] for live in streamed(reply) if isinstance(live, dict)] == [
+    assert [live["params"] for live, _ in fed if isinstance(live, dict)] == [
         {"_meta": {key: "sub-9"}}
     ]
-    assert (again.end, again.pieces) == ("hold", ())
+    assert (again.end, opened(again)) == ("hold", [])
 
 
 def test_progress_goes_to_those_who_asked_for_it() -> None:

@@ -1,0 +1,54 @@
+"""Pieces that are written when they are due: at once, or at the pace of the recording."""
+
+import asyncio
+from collections.abc import Callable
+
+
+class Paced:
+    """What is written in answer to one call, in order.
+
+    Attributes:
+        due: Loop time at which the last piece so far is written.
+    """
+
+    def __init__(self, write: Callable[[bytes], None], *, pace: float | None) -> None:
+        """Begin with a call that arrives now.
+
+        Args:
+            write: Writes bytes to the client.
+            pace: How many times faster than recorded; None: without waiting.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._write = write
+        self._pace = pace
+        self._began = self._loop.time()
+        self.due = self._began
+        self._timers: set[asyncio.TimerHandle] = set()
+
+    def send(self, data: bytes, at_ms: int) -> None:
+        """Write a piece that came so many milliseconds after the call."""
+        if self._pace is not None:
+            self.due = max(self.due, self._began + at_ms / 1000 / self._pace)
+        self._when_due(lambda: self._write(data))
+
+    def then(self, step: Callable[[], None]) -> None:
+        """Take a step once everything so far is written."""
+        self._when_due(step)
+
+    def stop(self) -> None:
+        """Write nothing more."""
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+
+    def _when_due(self, step: Callable[[], None]) -> None:
+        if self.due <= self._loop.time() and not self._timers:
+            step()
+            return
+
+        def run() -> None:
+            self._timers.discard(timer)
+            step()
+
+        timer = self._loop.call_at(self.due, run)
+        self._timers.add(timer)

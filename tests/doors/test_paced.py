@@ -1,0 +1,56 @@
+"""Pieces are written when they are due, and in order."""
+
+import asyncio
+
+import pytest
+
+from mcprec_addon.doors.paced import Paced
+
+pytestmark = [pytest.mark.door, pytest.mark.anyio]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_without_a_pace_everything_is_written_at_once() -> None:
+    """A test does not wait for what took long while it was recorded."""
+    written: list[bytes] = []
+    paced = Paced(written.append, pace=None)
+
+    paced.send(b"a", 60_000)
+    paced.then(lambda: written.append(b"end"))
+
+    assert written == [b"a", b"end"]
+
+
+async def test_pieces_keep_their_distance_and_their_order() -> None:
+    """Ten times as fast as recorded; what stands behind a late piece waits for it."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    written: list[tuple[bytes, float]] = []
+    ended = asyncio.Event()
+    paced = Paced(lambda data: written.append((data, loop.time() - began)), pace=10)
+
+    for data, at_ms in ((b"a", 0), (b"b", 500), (b"c", 0), (b"d", 1000)):
+        paced.send(data, at_ms)
+    paced.then(ended.set)
+    await asyncio.wait_for(ended.wait(), 10)
+
+    assert [data for data, _ in written] == [b"a", b"b", b"c", b"d"]
+    assert written[1][1] >= 0.05
+    assert written[3][1] >= 0.1
+    assert paced.due - began >= 0.1
+
+
+async def test_what_is_stopped_writes_nothing_more() -> None:
+    """The client has gone."""
+    written: list[bytes] = []
+    paced = Paced(written.append, pace=1)
+    paced.send(b"late", 30)
+
+    paced.stop()
+    await asyncio.sleep(0.05)
+
+    assert written == []
