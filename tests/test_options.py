@@ -156,5 +156,5 @@ def test_a_pace_is_how_many_times_faster() -> None:
 @pytest.mark.parametrize("given", ["", "1", "x", "0x", "-1x", "1e3x", "infx"])
 def test_a_pace_that_is_none_is_refused(given: str) -> None:
     """The line shows what would be right."""
-    with pytest.raises(UsageError, match="write it as 1x, 10x or 0.5x"):
+    with pytest.raises(UsageError, match=r"write it as 1x, 10x or 0\.5x"):
         pace_of(given)
