@@ -126,6 +126,8 @@ def _warnings(replayed: Replayed) -> Iterator[str]:
     turned = replayed.turned
     if replayed.failures:
         yield _failed(replayed)
+    for label in replayed.player.tally.made:
+        yield f"{label}: no handshake was recorded, the agent got one made from the cassette"
     for half, way in turned.ways.items():
         yield f"the {half} half came in by {way}, it was recorded the other way"
     for host in dict.fromkeys(replayed.distrusted):

@@ -178,6 +178,46 @@ def serving(*arguments: str, folder: Path) -> Iterator[tuple[subprocess.Popen[st
                 process.wait(LONGEST_S)
 
 
+CLASSIC, STATELESS = "mcp2-classic", "mcp2-stateless"
+
+
+@pytest.mark.parametrize(
+    ("recorded_by", "replayed_by", "misses"),
+    [
+        (CLASSIC, "mcp2-auto", ["tools/call greet"]),
+        ("mcp2-auto", CLASSIC, ["tools/call greet"]),
+        (STATELESS, "mcp2-auto", []),
+        (STATELESS, CLASSIC, ["tools/call greet"]),
+        (CLASSIC, STATELESS, ["tools/call greet"]),
+    ],
+)
+def test_a_recording_of_one_era_serves_a_client_of_the_other(
+    recorded_by: str, replayed_by: str, misses: list[str], tmp_path: Path
+) -> None:
+    """Only a question to the client in the middle of a call has no counterpart."""
+    stdio_entry(tmp_path)
+    environment = clean_environment()
+
+    def client(kind: str) -> list[str]:
+        return [PYTHON, CLIENTS, kind, "--url", "config:mcp.json"]
+
+    recorded = mcprec(
+        "record", "--config", "mcp.json", "--out", "a.mcp", "--", *client(recorded_by),
+        environment=environment, folder=tmp_path,
+    )  # fmt: skip
+    replayed = mcprec(
+        "replay", "a.mcp", "--report", "found.json", "--", *client(replayed_by),
+        environment=environment, folder=tmp_path,
+    )  # fmt: skip
+
+    assert recorded.status == 0, recorded.err
+    found = json.loads((tmp_path / "found.json").read_text())["misses"]
+    assert [each["title"].partition(" (")[0] for each in found] == misses, replayed.err
+    assert all("era" in each["cause"] for each in found)
+    made = "no handshake was recorded" in replayed.err
+    assert made == (recorded_by == STATELESS)
+
+
 @pytest.mark.parametrize("shape", ["env", "json"])
 def test_a_cassette_is_served_over_http_by_hand(shape: str, tmp_path: Path) -> None:
     """For an agent that is started elsewhere: addresses and a ready config are printed."""

@@ -3,7 +3,17 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from mcprec_addon.exchange import Answer, Era, Exchange, Json, McpAnswer, McpExchange
+from mcprec_addon.exchange import (
+    Answer,
+    Call,
+    Era,
+    Exchange,
+    Json,
+    McpAnswer,
+    McpCall,
+    McpExchange,
+)
+from mcprec_addon.wire import eras
 
 _UNCOUNTED_ENDS = frozenset({"left", "stopped"})
 _HEADER_MISMATCH = -32020  # recovered from by listing the tools and asking again
@@ -33,6 +43,20 @@ class Filed:
         """Whether it was recorded in an era, as far as both are known."""
         return era is None or self.era in (None, era)
 
+    def can_map(self) -> bool:
+        """Whether its answer says something to a caller of the other era."""
+        answer = self.exchange.answer
+        return isinstance(answer, McpAnswer) and eras.can_map(answer)
+
+    def mapped(self, answer: Answer, call: Call, era: Era) -> Answer:
+        """Return its answer, bound values in it, as a caller of an era understands it."""
+        recorded = self.exchange.call
+        if not isinstance(answer, McpAnswer) or not isinstance(call, McpCall):
+            return answer
+        is_other_handshake = isinstance(recorded, McpCall) and recorded.method != call.method
+        is_plain = self.is_of(era) and not is_other_handshake
+        return answer if is_plain else eras.mapped(answer, call, era)
+
     def rank(self, era: Era | None) -> tuple[bool, bool]:
         """Its place among answers to one call: the caller's era first, `left` ones last."""
         return not self.is_of(era), self.exchange.answer.end == "left"
@@ -51,7 +75,7 @@ class Shelf:
         self.is_mixed = is_mixed
         self._orders: dict[Era | None, list[Filed]] = {}
         self._next: dict[Era | None, int] = {}
-        self._of: dict[Era | None, Shelf] = {}
+        self._of: dict[tuple[Era | None, bool], Shelf] = {}
         self._is_settled = False
 
     def add(self, each: Filed) -> None:
@@ -90,13 +114,18 @@ class Shelf:
                 each.is_settled = True
         return order[0]
 
-    def of(self, era: Era | None) -> "Shelf":
-        """Return the answers of an era, as far as both are known."""
-        if era not in self._of:
-            found = [each for each in self.items if each.is_of(era)]
+    def of(self, era: Era | None, *, mapped: bool) -> "Shelf":
+        """Return the answers that serve callers of an era.
+
+        Args:
+            era: The era; None serves all.
+            mapped: Also those of the other era that can be mapped.
+        """
+        if (era, mapped) not in self._of:
+            found = [each for each in self.items if each.is_of(era) or (mapped and each.can_map())]
             is_all = len(found) == len(self.items)
-            self._of[era] = self if is_all else Shelf(found, is_mixed=self.is_mixed)
-        return self._of[era]
+            self._of[era, mapped] = self if is_all else Shelf(found, is_mixed=self.is_mixed)
+        return self._of[era, mapped]
 
 
 def counts(exchange: Exchange) -> bool:

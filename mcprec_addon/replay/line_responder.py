@@ -101,7 +101,11 @@ class LineResponder:
     def _answer(self, one: Request) -> LineReply:
         era = mcp.era_of(one, {})
         self.stream.era = era
-        found = self._player.play(mcp.call_of(one, self._label), era=era)
+        call = mcp.call_of(one, self._label)
+        plain = self._player.plain(call, era)
+        if plain is not None:
+            return LineReply(tuple(mcp.messages_of(plain, mcp.caller_of(one))))
+        found = self._player.play(call, era=era)
         if isinstance(found, Miss):
             self._on_miss(found)
             return LineReply((Piece(0, error_bytes(one.id, MISS_CODE, found.message())),))

@@ -17,10 +17,13 @@ from mcprec_addon.exchange import (
     Era,
     Exchange,
     Half,
+    Json,
+    McpAnswer,
     McpCall,
     McpExchange,
     ModelCall,
     ModelExchange,
+    Server,
     Via,
 )
 from mcprec_addon.jsonvalue import Pointer, canonical, parse_pointer
@@ -28,6 +31,7 @@ from mcprec_addon.match.keys import Keys, digest, minted_ids
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.replay.filed import Filed, Shelf, comparable, counts, without_refusals
 from mcprec_addon.replay.miss import Miss, era_miss, find_miss
+from mcprec_addon.wire import eras
 from mcprec_addon.wire.mcp import repeatable_tools
 
 Strategy = Literal["auto", "exact", "ordered"]
@@ -81,12 +85,14 @@ class Tally:
         repeated: Seqs of answers handed out again, with how often.
         guessed: Seqs of answers that recorded order decided on.
         used: Exchanges handed out at least once, by half.
+        made: Servers whose handshake was made up, as none was recorded.
     """
 
     misses: list[Miss] = field(default_factory=list[Miss])
     repeated: Counter[int] = field(default_factory=Counter[int])
     guessed: list[int] = field(default_factory=list[int])
     used: Counter[Half] = field(default_factory=Counter[Half])
+    made: dict[str, None] = field(default_factory=dict[str, None])
 
 
 class Player:
@@ -95,9 +101,7 @@ class Player:
     def __init__(self, cassette: Cassette, *, bindings: Bindings, options: PlayOptions) -> None:
         self._options = options
         self._bindings = bindings
-        self._eras: dict[str, Era | None] = {
-            label: server.era for label, server in cassette.header.servers.items()
-        }
+        self._servers = cassette.header.servers
         self._recorded = [
             exchange
             for exchange in cassette.exchanges
@@ -133,7 +137,7 @@ class Player:
     def _era(self, exchange: Exchange) -> Era | None:
         if not isinstance(exchange, McpExchange):
             return None
-        return exchange.era or self._eras.get(exchange.call.server)
+        return exchange.era or self._servers.get(exchange.call.server, Server()).era
 
     def several_answers(self) -> Iterator[Exchange]:
         """Yield the first exchange of each key of whose different answers `exact` gives one."""
@@ -160,11 +164,11 @@ class Player:
             era: The era it is spoken in; answers of the same era are preferred.
             prepared: The caller sends the headers that a recorded refusal asked for.
         """
-        live = self._keys.compared(self._bindings.live(call))
-        shape, names = self._bindings.shape(self._keys.canonical(live))
-        key = digest(shape)
+        live = self._keys.compared(self._bindings.live(self._as_recorded(call)))
         if self._is_sequence(call):
             return self._next_in_sequence(live, via)
+        shape, names = self._bindings.shape(self._keys.canonical(live))
+        key = digest(shape)
         fitting = self._fitting(self._filed.get(key, {}), names)
         # A live value counts under the placeholder that it stands for.
         counted = key, fitting.items[0].names if names and fitting.items else names
@@ -184,6 +188,32 @@ class Player:
         )
         self.tally.misses.append(miss)
         return miss
+
+    def plain(self, call: McpCall, era: Era | None) -> McpAnswer | None:
+        """Return the answer to a call that needs no recording, and has none."""
+        if self.knows(self._as_recorded(call)):
+            return None
+        made = None if self._options.strict else self._made_handshake(call)
+        return made or eras.plain_answer(call, era)
+
+    def _made_handshake(self, call: McpCall) -> McpAnswer | None:
+        methods = {
+            each.exchange.call.method
+            for each in self._all
+            if isinstance(each.exchange.call, McpCall) and each.exchange.call.server == call.server
+        }
+        known = self._servers.get(call.server, Server())
+        identity: Json = {"name": known.name or call.server, "version": known.version or ""}
+        made = eras.made_handshake(call, methods, identity) if methods else None
+        if made is not None:
+            self.tally.made.setdefault(call.server)
+        return made
+
+    def _as_recorded(self, call: Call) -> Call:
+        """Return a call, or the handshake of the other era where only that was recorded."""
+        other = eras.other_handshake(call) if isinstance(call, McpCall) else None
+        is_other = other is not None and not self.knows(call) and self.knows(other)
+        return other if other is not None and is_other else call
 
     def knows(self, call: Call) -> bool:
         """Whether any answer to this call was recorded; nothing is handed out."""
@@ -205,13 +235,16 @@ class Player:
         return Shelf(items, is_mixed=bool(items))
 
     def _allowed(self, fitting: Shelf, era: Era | None) -> Shelf:
-        if not self._options.strict:
-            return fitting
-        return Shelf([]) if fitting.is_mixed else fitting.of(era)
+        is_guess = self._options.strict and fitting.is_mixed
+        return Shelf([]) if is_guess else self._serving(fitting, era)
+
+    def _serving(self, fitting: Shelf, era: Era | None) -> Shelf:
+        """Return what serves a caller of an era; --strict maps nothing from the other one."""
+        return fitting.of(era, mapped=not self._options.strict)
 
     def _era_miss(self, live: Call, fitting: Shelf, era: Era | None) -> Miss | None:
-        """Return the miss of a call that --strict does not map from the other era."""
-        if not self._options.strict or not fitting.items or fitting.of(era).items:
+        """Return the miss of a call whose answers, all of the other era, do not serve this one."""
+        if not fitting.items or self._serving(fitting, era).items:
             return None
         recorded, other = fitting.items[0].exchange, fitting.items[0].era
         if other is None or not isinstance(recorded, McpExchange):
@@ -231,7 +264,8 @@ class Player:
         if chosen is None:
             return None
         self._bindings.bind(self._bindings.unify(chosen.names, names) or {})
-        return self._hand_out(chosen, guessed=shelf.is_mixed)
+        hit = self._hand_out(chosen, guessed=shelf.is_mixed)
+        return hit if era is None else replace(hit, answer=chosen.mapped(hit.answer, call, era))
 
     def _choose(self, shelf: Shelf, call: Call, era: Era | None) -> Filed | None:
         strategy = self._strategy(call)

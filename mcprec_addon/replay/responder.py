@@ -193,13 +193,11 @@ class Responder:
         self._note_way("mcp", request.via, self._recorded_way(label))
         headers = dict(request.headers)
         prepared = any(name.startswith("mcp-param-") for name in headers)
-        found = self._player.play(
-            mcp.call_of(one, label),
-            via=request.via,
-            era=mcp.era_of(one, headers),
-            prepared=prepared,
-        )
-        caller = mcp.caller_of(one)
+        call, era, caller = mcp.call_of(one, label), mcp.era_of(one, headers), mcp.caller_of(one)
+        plain = self._player.plain(call, era)
+        if plain is not None:
+            return mcp_reply.reply_of(plain, caller)
+        found = self._player.play(call, via=request.via, era=era, prepared=prepared)
         if isinstance(found, Miss):
             self._on_miss(found)
             return mcp_reply.miss_reply(one.id, found.message())

@@ -32,7 +32,8 @@ def test_answers_come_in_the_callers_era_first_and_left_ones_last() -> None:
     assert shelf.order("classic") == [old, left, new]
     assert shelf.last("stateless") is new
     assert shelf.last(None) is old
-    assert shelf.of("classic").items == [left, old]
+    assert shelf.of("classic", mapped=False).items == [left, old]
+    assert shelf.of("classic", mapped=True) is shelf
 
     handed: list[Filed | None] = []
     eras: list[Era | None] = [None, "classic", None, None]
