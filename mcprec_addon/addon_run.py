@@ -13,7 +13,7 @@ from mcprec_addon.doors.recording import Recording
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Half
 from mcprec_addon.options import pointers, server_urls
-from mcprec_addon.replay.player import ModelStrategy, PlayOptions, Strategy
+from mcprec_addon.replay.play import ModelStrategy, PlayOptions, Strategy
 from mcprec_addon.replay_end import Replayed, conclude_replay
 from mcprec_addon.replay_run import present_halves, several_answers_line, stage
 from mcprec_addon.run import known_environment

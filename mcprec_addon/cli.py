@@ -19,6 +19,7 @@ from mcprec_addon.cli_options import (
     Allow,
     AllUsed,
     CassettePath,
+    CheckAnswers,
     Command,
     Config,
     Force,
@@ -26,6 +27,7 @@ from mcprec_addon.cli_options import (
     Http,
     Ignore,
     InPlace,
+    InputMatch,
     KeepEnv,
     Listen,
     Match,
@@ -55,6 +57,9 @@ if TYPE_CHECKING:
     from mcprec_addon.serving import Served
 
 _RUNS, _CASSETTE, _SETUP = "Run an agent", "Look at a cassette", "Set-up"
+
+# A live model writes what the user is asked for in words of its own.
+_INPUT_IGNORED: dict[str, tuple[str, ...]] = {"all": (), "state": ("/input/responses",)}
 
 app = typer.Typer(
     name="mcprec",
@@ -183,6 +188,7 @@ def replay(
     half: HalfOption = None,
     match: Match = "auto",
     model_match: ModelMatch = "auto",
+    input_match: InputMatch = "all",
     ignore: Ignore = None,
     allow: Allow = None,
     keep_env: KeepEnv = None,
@@ -194,10 +200,11 @@ def replay(
     in_place: InPlace = False,
     strict: Strict = False,
     all_used: AllUsed = False,
+    check_answers: CheckAnswers = False,
 ) -> int:
     """Run the agent against a cassette, with no server, no credential and no network."""
     from mcprec_addon.doors.report_file import check_report, write_report  # noqa: PLC0415
-    from mcprec_addon.replay.player import PlayOptions  # noqa: PLC0415
+    from mcprec_addon.replay.play import PlayOptions  # noqa: PLC0415
     from mcprec_addon.replay_end import conclude_replay  # noqa: PLC0415
     from mcprec_addon.replay_run import ReplayRun, run_replay  # noqa: PLC0415
 
@@ -208,7 +215,8 @@ def replay(
         model_strategy=model_match,
         strict=strict,
         halves=frozenset({half} if half else {"mcp", "model"}),
-        ignore=pointers(_joined("ignore", ignore)),
+        ignore=pointers([*_joined("ignore", ignore), *_INPUT_IGNORED[input_match]]),
+        check_answers=check_answers,
     )
     run = ReplayRun(
         path=cassette,

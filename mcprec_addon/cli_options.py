@@ -11,9 +11,11 @@ from mcprec_addon.exchange import Half
 SETTINGS: dict[str, Kind] = {
     "all-used": "flag",
     "allow": "list",
+    "check-answers": "flag",
     "config": "paths",
     "half": "text",
     "ignore": "list",
+    "input-match": "text",
     "in-place": "flag",
     "keep-env": "list",
     "match": "text",
@@ -129,6 +131,22 @@ AllUsed = Annotated[
         "--all-used",
         help="Fail when a recorded exchange was never used.",
         envvar="MCPREC_ALL_USED",
+    ),
+]
+InputMatch = Annotated[
+    Literal["all", "state"],
+    typer.Option(
+        "--input-match",
+        help="Of the retry of a call: compare all of its input, or the request state alone.",
+        envvar="MCPREC_INPUT_MATCH",
+    ),
+]
+CheckAnswers = Annotated[
+    bool,
+    typer.Option(
+        "--check-answers",
+        help="Miss where the agent answers a server's request otherwise than recorded.",
+        envvar="MCPREC_CHECK_ANSWERS",
     ),
 ]
 Listen = Annotated[

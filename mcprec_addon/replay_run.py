@@ -22,7 +22,8 @@ from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
-from mcprec_addon.replay.player import Player, PlayOptions
+from mcprec_addon.replay.play import PlayOptions
+from mcprec_addon.replay.player import Player
 from mcprec_addon.replay.responder import Responder
 from mcprec_addon.replay_end import Replayed
 from mcprec_addon.run import (

@@ -7,7 +7,8 @@ from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.filed import counts
 from mcprec_addon.replay.miss import Miss
-from mcprec_addon.replay.player import Player, PlayOptions
+from mcprec_addon.replay.play import PlayOptions
+from mcprec_addon.replay.player import Player
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from mcprec_addon.played_servers import recorded_servers
 from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
-from mcprec_addon.replay.player import PlayOptions
+from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.report import RunReport
 from mcprec_addon.replay.responder import Turned
 from mcprec_addon.replay_end import Replayed, conclude_replay

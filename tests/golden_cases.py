@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcprec_addon.cassette.format import read_cassette
 from mcprec_addon.exchange import Call, Input, Json, McpCall, ModelCall
-from mcprec_addon.replay.player import PlayOptions
+from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.responder import Turned
 from mcprec_addon.replay_end import Replayed, conclude_replay
 from mcprec_addon.replay_run import present_halves, stage

@@ -10,7 +10,7 @@ from mcprec_addon.cassette.format import read_cassette, write_cassette
 from mcprec_addon.exchange import Cassette, Exchange, Header, Message, Noise
 from mcprec_addon.record.intake import Intake
 from mcprec_addon.record.recorder import Recorder
-from mcprec_addon.replay.player import PlayOptions
+from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay_run import stage
 from mcprec_addon.self_check import self_check
 from mcprec_addon.wire.http import Ending, HttpRequest

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mcprec_addon.exchange import Cassette, Header, McpCall, Server
-from mcprec_addon.replay.player import PlayOptions
+from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.responder import Turned
 from mcprec_addon.replay_end import Replayed, conclude_replay
 from mcprec_addon.replay_run import new_player

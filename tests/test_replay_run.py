@@ -10,7 +10,7 @@ import pytest
 from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Half, McpCall
-from mcprec_addon.replay.player import Hit, PlayOptions
+from mcprec_addon.replay.play import Hit, PlayOptions
 from mcprec_addon.replay_end import conclude_replay
 from mcprec_addon.replay_run import ReplayRun, present_halves, replay, stage
 from tests.test_cli import CASSETTE

@@ -18,6 +18,7 @@ from mcprec_addon.wire.jsonrpc import (
     MISS_CODE,
     Notification,
     Request,
+    Response,
     error_bytes,
     is_batch,
     read_body,
@@ -80,6 +81,10 @@ class LineResponder:
         for message in messages:
             if isinstance(message, Notification):
                 self._cancelled(message)
+            elif isinstance(message, Response):
+                miss = self._player.client_answered(self._label, message)
+                if miss is not None:
+                    self._on_miss(miss)
         replies = [self._answer(each) for each in messages if isinstance(each, Request)]
         lines = tuple(piece for each in replies for piece in each.lines)
         if lines and is_batch(line):

@@ -7,16 +7,13 @@ always `auto`: answers in recorded order, then the last one again.
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
 from mcprec_addon.exchange import (
-    Answer,
     Call,
     Cassette,
     Era,
     Exchange,
-    Half,
     Json,
     McpAnswer,
     McpCall,
@@ -26,73 +23,18 @@ from mcprec_addon.exchange import (
     Server,
     Via,
 )
-from mcprec_addon.jsonvalue import Pointer, canonical, parse_pointer
+from mcprec_addon.jsonvalue import canonical, parse_pointer
 from mcprec_addon.match.keys import Keys, digest, minted_ids
 from mcprec_addon.redact.bindings import Bindings
+from mcprec_addon.replay.answers import AnswerCheck
 from mcprec_addon.replay.filed import Filed, Shelf, comparable, counts, without_refusals
 from mcprec_addon.replay.miss import Miss, era_miss, find_miss
+from mcprec_addon.replay.play import Hit, ModelStrategy, PlayOptions, Tally
 from mcprec_addon.wire import eras
+from mcprec_addon.wire.jsonrpc import Response
 from mcprec_addon.wire.mcp import repeatable_tools
 
-Strategy = Literal["auto", "exact", "ordered"]
-ModelStrategy = Literal["auto", "exact", "ordered", "sequence"]
-
 _GOVERNED = frozenset({"tools/call", "prompts/get", "resources/read"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayOptions:
-    """How a replay answers.
-
-    Attributes:
-        strategy: For the MCP half.
-        model_strategy: For the model half.
-        strict: No tool call is repeated, an ambiguous binding misses.
-        halves: Which halves are replayed.
-        ignore: Pointers left out of every key, beside those that the cassette brings along.
-    """
-
-    strategy: Strategy = "auto"
-    model_strategy: ModelStrategy = "auto"
-    strict: bool = False
-    halves: frozenset[Half] = frozenset({"mcp", "model"})
-    ignore: tuple[Pointer, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A recorded answer for a call, bound values put back.
-
-    Attributes:
-        exchange: As recorded.
-        answer: As it goes out.
-        repeated: It was handed out before.
-        guessed: Several answers fitted and recorded order decided.
-    """
-
-    exchange: Exchange
-    answer: Answer
-    repeated: bool = False
-    guessed: bool = False
-
-
-@dataclass(slots=True, kw_only=True)
-class Tally:
-    """What a replay handed out, and what it could not.
-
-    Attributes:
-        misses: In order.
-        repeated: Seqs of answers handed out again, with how often.
-        guessed: Seqs of answers that recorded order decided on.
-        used: Exchanges handed out at least once, by half.
-        made: Servers whose handshake was made up, as none was recorded.
-    """
-
-    misses: list[Miss] = field(default_factory=list[Miss])
-    repeated: Counter[int] = field(default_factory=Counter[int])
-    guessed: list[int] = field(default_factory=list[int])
-    used: Counter[Half] = field(default_factory=Counter[Half])
-    made: dict[str, None] = field(default_factory=dict[str, None])
 
 
 class Player:
@@ -124,6 +66,7 @@ class Player:
             for name in repeatable_tools(exchange.answer.value)
         }
         self.tally = Tally()
+        self._answers = AnswerCheck(self._keys, bindings, ignore=self._ignore)
 
     def _file(self, exchange: Exchange) -> None:
         # A cassette written or edited by hand may hold what a rule finds in an incoming call.
@@ -215,6 +158,13 @@ class Player:
         is_other = other is not None and not self.knows(call) and self.knows(other)
         return other if other is not None and is_other else call
 
+    def client_answered(self, label: str, response: Response) -> Miss | None:
+        """Take a client's answer to a server's request; return the miss where it is checked."""
+        miss = self._answers.answered(label, response)
+        if miss is not None:
+            self.tally.misses.append(miss)
+        return miss
+
     def knows(self, call: Call) -> bool:
         """Whether any answer to this call was recorded; nothing is handed out."""
         shape, _ = self._bindings.shape(self._keys.canonical(self._keys.compared(call)))
@@ -265,6 +215,8 @@ class Player:
             return None
         self._bindings.bind(self._bindings.unify(chosen.names, names) or {})
         hit = self._hand_out(chosen, guessed=shelf.is_mixed)
+        if self._options.check_answers and isinstance(hit.exchange, McpExchange):
+            self._answers.handed_out(hit.exchange)
         return hit if era is None else replace(hit, answer=chosen.mapped(hit.answer, call, era))
 
     def _choose(self, shelf: Shelf, call: Call, era: Era | None) -> Filed | None:

@@ -23,13 +23,15 @@ from mcprec_addon.exchange import (
 )
 from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.miss import Miss
-from mcprec_addon.replay.player import Hit, Player
+from mcprec_addon.replay.play import Hit
+from mcprec_addon.replay.player import Player
 from mcprec_addon.wire import mcp, mcp_reply, model
 from mcprec_addon.wire.coding import decoded
 from mcprec_addon.wire.http import HttpRequest, Piece, Reply, server_address
 from mcprec_addon.wire.jsonrpc import (
     Notification,
     Request,
+    Response,
     RpcMessage,
     error_bytes,
     is_batch,
@@ -181,6 +183,8 @@ class Responder:
 
     def _acknowledge(self, label: str, messages: list[RpcMessage]) -> Reply:
         for message in messages:
+            if isinstance(message, Response):
+                self._take(self._player.client_answered(label, message))
             if not isinstance(message, Notification):
                 continue
             call = McpCall(server=label, method=message.method)
@@ -188,6 +192,10 @@ class Responder:
             if isinstance(hit, Hit) and isinstance(hit.answer, McpAnswer):
                 return mcp_reply.reply_of(hit.answer, mcp.NOBODY)
         return Reply(status=202)
+
+    def _take(self, miss: Miss | None) -> None:
+        if miss is not None:
+            self._on_miss(miss)
 
     def _answer(self, request: HttpRequest, label: str, one: Request) -> Reply:
         self._note_way("mcp", request.via, self._recorded_way(label))

@@ -8,7 +8,7 @@ from mitmproxy.test import taddons, tflow, tutils
 
 from mcprec_addon.doors.mitm_replay import ReplayAddon
 from mcprec_addon.exchange import Cassette, Json, ModelAnswer, ModelCall, ModelExchange, StreamEvent
-from mcprec_addon.replay.player import PlayOptions
+from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay_run import stage
 
 pytestmark = [pytest.mark.door, pytest.mark.anyio]

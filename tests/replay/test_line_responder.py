@@ -19,7 +19,8 @@ from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.line_responder import LineReply, LineResponder
 from mcprec_addon.replay.miss import Miss
-from mcprec_addon.replay.player import Player, PlayOptions
+from mcprec_addon.replay.play import PlayOptions
+from mcprec_addon.replay.player import Player
 from mcprec_addon.wire.mcp import SUBSCRIPTION, TOKEN
 
 

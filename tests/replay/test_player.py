@@ -31,7 +31,8 @@ from mcprec_addon.match.keys import match_key
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.miss import Miss
-from mcprec_addon.replay.player import Hit, Player, PlayOptions, Strategy
+from mcprec_addon.replay.play import Hit, PlayOptions, Strategy
+from mcprec_addon.replay.player import Player
 from mcprec_addon.replay.report import Demands, RunReport
 from tests.test_jsonvalue import json_values
 

@@ -1,0 +1,69 @@
+"""How a replay answers, and what it handed out."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mcprec_addon.exchange import Answer, Exchange, Half
+from mcprec_addon.jsonvalue import Pointer
+from mcprec_addon.replay.miss import Miss
+
+Strategy = Literal["auto", "exact", "ordered"]
+ModelStrategy = Literal["auto", "exact", "ordered", "sequence"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayOptions:
+    """How a replay answers.
+
+    Attributes:
+        strategy: For the MCP half.
+        model_strategy: For the model half.
+        strict: No tool call is repeated, an ambiguous binding misses.
+        halves: Which halves are replayed.
+        ignore: Pointers left out of every key, beside those that the cassette brings along.
+        check_answers: A client that answers a server's request otherwise than recorded misses.
+    """
+
+    strategy: Strategy = "auto"
+    model_strategy: ModelStrategy = "auto"
+    strict: bool = False
+    halves: frozenset[Half] = frozenset({"mcp", "model"})
+    ignore: tuple[Pointer, ...] = ()
+    check_answers: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A recorded answer for a call, bound values put back.
+
+    Attributes:
+        exchange: As recorded.
+        answer: As it goes out.
+        repeated: It was handed out before.
+        guessed: Several answers fitted and recorded order decided.
+    """
+
+    exchange: Exchange
+    answer: Answer
+    repeated: bool = False
+    guessed: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What a replay handed out, and what it could not.
+
+    Attributes:
+        misses: In order.
+        repeated: Seqs of answers handed out again, with how often.
+        guessed: Seqs of answers that recorded order decided on.
+        used: Exchanges handed out at least once, by half.
+        made: Servers whose handshake was made up, as none was recorded.
+    """
+
+    misses: list[Miss] = field(default_factory=list[Miss])
+    repeated: Counter[int] = field(default_factory=Counter[int])
+    guessed: list[int] = field(default_factory=list[int])
+    used: Counter[Half] = field(default_factory=Counter[Half])
+    made: dict[str, None] = field(default_factory=dict[str, None])
