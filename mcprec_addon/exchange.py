@@ -5,7 +5,7 @@ Where JSON cannot carry a value there and back, its exact form stands in its pla
 `Number`, `Pairs` or `Opaque` leaf.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -161,7 +161,7 @@ class McpAnswer:
         kind: ``result`` or ``error`` of JSON-RPC; ``body``: an HTTP answer that is no JSON-RPC;
             ``none``: the answer ended before either.
         value: The result, the error object, or the body's text.
-        events: Messages before it, in order.
+        events: Messages before it, in order; `LongEvents` where there are very many.
         status: HTTP status.
         headers: Only those a client acts on, names in lower case.
         end: Set where the answer is not complete.
@@ -169,7 +169,7 @@ class McpAnswer:
 
     kind: Literal["result", "error", "body", "none"]
     value: Json = None
-    events: tuple[McpEvent, ...] = ()
+    events: Sequence[McpEvent] = ()
     status: int = 200
     headers: Headers = field(default_factory=dict[str, str | list[str]])
     end: End | None = None
@@ -199,7 +199,7 @@ class ModelAnswer:
     Attributes:
         kind: ``body``: one JSON or opaque body; ``events``: a stream; ``none``: no body at all.
         value: The parsed body where `kind` is ``body``.
-        events: The stream's events, in order.
+        events: The stream's events, in order; `LongEvents` where there are very many.
         tail: An unfinished last event, as text.
         status: HTTP status.
         headers: Only those a client acts on, names in lower case.
@@ -208,7 +208,7 @@ class ModelAnswer:
 
     kind: Literal["body", "events", "none"]
     value: Json = None
-    events: tuple[StreamEvent, ...] = ()
+    events: Sequence[StreamEvent] = ()
     tail: str | None = None
     status: int = 200
     headers: Headers = field(default_factory=dict[str, str | list[str]])
@@ -257,6 +257,23 @@ class ModelExchange(_Exchange):
 
 
 type Exchange = McpExchange | ModelExchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventGroup:
+    """Some events of a stream that is still running; they stand before those of its exchange.
+
+    Attributes:
+        seq: Number of the exchange.
+        half: Its half.
+        provider: Name of the provider's row; empty in the MCP half.
+        events: The events, in order.
+    """
+
+    seq: int
+    half: Half
+    provider: str = ""
+    events: Sequence[McpEvent | StreamEvent]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

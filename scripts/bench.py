@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+import bench_memory
 import bench_stdio
 from bench_load import Upstream, first_event_s, requests_per_s, sdk_calls_per_s
 from bench_parts import (
@@ -45,6 +46,7 @@ _LATEST_FIRST_EVENT = 1.15
 _LONGEST_MISS_S = 0.1
 _LINEAR = 12  # times as long for ten times as much, with room for a cold cache
 _MOST_ADDED_US = 1000
+_MOST_GROWN_MIB = 150
 _MOST_LATE_MS = 100
 _REQUESTS = 600  # a round of one load: long enough to hide the start, short enough for five
 
@@ -265,6 +267,20 @@ def _played_rows(found: dict[str, Measured]) -> Iterator[Row]:
     yield Row(name, f"{late:.0f} ms", "<= 100 ms", late <= _MOST_LATE_MS)
 
 
+async def streaming(folder: Path, rounds: int) -> list[Row]:
+    """(h) Memory while 200 MB of events are recorded and replayed, as ten streams and as one."""
+    del rounds  # memory hardly differs from run to run, and each takes its minute
+    rows: list[Row] = []
+    for title, path in {"MCP": "/mcp", "chat": CHAT_PATH}.items():
+        for streams in (10, 1):
+            found = bench_memory.weigh(folder / f"{title}{streams}.mcp", path, streams)
+            for verb, each in zip(("record", "replay"), found, strict=True):
+                name = f"h {verb} {bench_memory.MEGABYTES} MB, {title}, streams: {streams}"
+                figure = f"{each.grew_mib:.0f} MiB, {each.rate:.0f} MB/s"
+                rows.append(Row(name, figure, "< 150 MiB", each.grew_mib < _MOST_GROWN_MIB))
+    return rows
+
+
 PARTS = {
     "a": recording,
     "b": replaying,
@@ -272,6 +288,7 @@ PARTS = {
     "d": missing,
     "e": starting,
     "f": piping,
+    "h": streaming,
 }
 
 

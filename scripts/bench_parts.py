@@ -14,7 +14,7 @@ from time import perf_counter, sleep
 
 from bench_load import requests_per_s
 
-from mcprec_addon.cassette.format import write_cassette
+from mcprec_addon.cassette.writing import write_cassette
 from mcprec_addon.exchange import (
     Cassette,
     Exchange,

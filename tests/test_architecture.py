@@ -14,7 +14,7 @@ PACKAGE = "mcprec_addon"
 # Every part, left to right: a part imports from the layers left of its own and from itself.
 # Parts that share a layer never import each other. A new part is added here first.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("exchange", "errors"),
+    ("exchange", "errors", "long_events"),
     ("jsonvalue",),
     ("settings", "options", "wire"),
     ("redact",),
@@ -68,7 +68,7 @@ CLOCK_CALLS = re.compile(r"(.*\.)?(datetime|date)\.(now|today|utcnow)")
 CORE_LIBRARIES = frozenset({"jsonpointer", "orjson", "re2"})
 
 USERS_OF: dict[str, frozenset[str]] = {
-    "orjson": frozenset({"jsonvalue.py", "cassette/format.py"}),
+    "orjson": frozenset({"jsonvalue.py", "cassette/lines.py"}),
     "json": frozenset({"jsonvalue.py"}),
 }
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from mcprec_addon.cassette.format import read_cassette, write_cassette
-from mcprec_addon.exchange import Cassette, Exchange, Header, Message, Noise
+from mcprec_addon.cassette.format import read_cassette
+from mcprec_addon.cassette.writing import write_cassette
+from mcprec_addon.exchange import Cassette, Header, McpExchange, Message, ModelExchange
 from mcprec_addon.record.intake import Intake
-from mcprec_addon.record.recorder import Recorder
+from mcprec_addon.record.recorder import Item, Recorder
 from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay_run import stage
 from mcprec_addon.self_check import self_check
@@ -42,7 +43,7 @@ def request_of(item: dict[str, Any]) -> HttpRequest:
 
 
 def recorded(capture: Path) -> Cassette:
-    kept: list[Exchange | Message | Noise] = []
+    kept: list[Item] = []
     recorder = Recorder(kept.append)
     intake = Intake(recorder, {"peer": f"{ORIGIN}/mcp"})
     for item in items(capture):
@@ -55,7 +56,7 @@ def recorded(capture: Path) -> Cassette:
             tap.head(answered["status"], lines)
             tap.data((answered.get("body_text") or "").encode(), 1)
         tap.finish(ENDINGS.get(item["ended"], "left"), 2)
-    exchanges = [each for each in kept if not isinstance(each, Message | Noise)]
+    exchanges = [each for each in kept if isinstance(each, McpExchange | ModelExchange)]
     return Cassette(
         header=Header(servers=dict(recorder.seen.servers)),
         exchanges=tuple(sorted(exchanges, key=lambda each: each.seq)),

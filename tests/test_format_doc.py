@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcprec_addon.cassette.format import read_cassette, write_cassette
+from mcprec_addon.cassette.format import read_cassette
+from mcprec_addon.cassette.writing import write_cassette
 
 TEXT = (Path(__file__).parent.parent / "docs" / "cassette-format.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```jsonl\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)

@@ -5,22 +5,19 @@ before the first use. A reader stops at the first bad line and names it; only th
 a journal is dropped.
 """
 
-import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final, cast
 
-import orjson
-
-from mcprec_addon.cassette.damage import LineDamageError, second_reading
-from mcprec_addon.cassette.exact import escaped, unescaped, with_raw, without_raw
+from mcprec_addon.cassette.damage import LineDamageError
+from mcprec_addon.cassette.exact import unescaped, without_raw
 from mcprec_addon.cassette.fields import Fields, RecordProblemError
-from mcprec_addon.cassette.header import VERSION, header_record, read_header
-from mcprec_addon.cassette.parts import PartReader, PartWriter
+from mcprec_addon.cassette.header import VERSION, read_header
+from mcprec_addon.cassette.lines import Group, Line, parsed, reaches_into_events
+from mcprec_addon.cassette.long_streams import long_mcp_events, long_stream_events
+from mcprec_addon.cassette.parts import PartReader
 from mcprec_addon.cassette.records import (
     VIAS,
-    mcp_record,
-    message_record,
-    model_record,
-    noise_record,
     read_mcp,
     read_message,
     read_model,
@@ -29,98 +26,19 @@ from mcprec_addon.cassette.records import (
 from mcprec_addon.errors import CassetteFormatError
 from mcprec_addon.exchange import (
     Cassette,
-    Exchange,
     Header,
     Json,
     McpExchange,
     Message,
     ModelExchange,
     Noise,
-    Server,
     Via,
 )
-from mcprec_addon.jsonvalue import dumps, loads
+from mcprec_addon.jsonvalue import dumps
 
 _BOM: Final = b"\xef\xbb\xbf"
 _KINDS: Final = "message, model, noise, part and section"
 _LONE_LABEL: Final = "server"  # of a cassette whose header names no server
-# Numbers that may not equal their double: every one with fewer digits or a larger exponent does.
-_LONG_NUMBER: Final = re.compile(rb"[\d.]{17}|[eE]-\d{3}")
-
-
-def write_header(header: Header) -> bytes:
-    """Return the header as a line, its end included."""
-    return _line(_escaped(header_record(header)))
-
-
-def write_record(record: Exchange | Message | Noise) -> bytes:
-    """Return one record as a line of a journal, its end included; nothing is shared."""
-    match record:
-        case McpExchange():
-            return _line(_escaped(mcp_record(record, era=None, via=None)))
-        case ModelExchange():
-            return _line(_escaped(model_record(record, via=None)))
-        case Message():
-            return _line(_escaped(message_record(record)))
-        case Noise():
-            return _line(_escaped(noise_record(record)))
-
-
-def write_cassette(cassette: Cassette) -> bytes:
-    """Return a whole cassette as bytes."""
-    lines = [write_header(cassette.header), *_mcp_lines(cassette)]
-    models = [exchange for exchange in cassette.exchanges if isinstance(exchange, ModelExchange)]
-    if models or cassette.model_via is not None:
-        section: dict[str, Json] = {"kind": "section", "section": "model"}
-        lines.append(_line(section | _present("via", cassette.model_via)))
-    writer = PartWriter()
-    for exchange in sorted(models, key=lambda exchange: exchange.seq):
-        lines.extend(_model_lines(exchange, cassette.model_via, writer))
-    return b"".join(lines)
-
-
-def _present(name: str, value: Json) -> dict[str, Json]:
-    return {} if value is None else {name: value}
-
-
-def _mcp_lines(cassette: Cassette) -> list[bytes]:
-    """Return the MCP records in order: what has no seq stands behind the exchange before it."""
-    placed: list[tuple[tuple[int, int], dict[str, Json]]] = []
-    for exchange in cassette.exchanges:
-        if isinstance(exchange, McpExchange):
-            server = cassette.header.servers.get(exchange.call.server, Server())
-            record = mcp_record(exchange, era=server.era, via=server.via)
-            placed.append(((exchange.seq, 0), record))
-    placed.extend(((each.after, 1), message_record(each)) for each in cassette.messages)
-    placed.extend(((each.after, 2), noise_record(each)) for each in cassette.noise)
-    return [_line(_escaped(record)) for _, record in sorted(placed, key=lambda place: place[0])]
-
-
-def _model_lines(exchange: ModelExchange, via: Via | None, writer: PartWriter) -> list[bytes]:
-    record = model_record(exchange, via=via)
-    shared = writer.shared(exchange.seq, record.pop("request", None))
-    rest = _escaped(record)
-    if exchange.call.request is not None:
-        # A place early in the line: what was asked is read before what came back.
-        rest = _inserted(rest, "request", shared.request, before="status")
-    return [*map(_line, shared.parts), _line(rest)]
-
-
-def _inserted(record: dict[str, Json], name: str, value: Json, *, before: str) -> dict[str, Json]:
-    result: dict[str, Json] = {}
-    for key, member in record.items():
-        if key == before:
-            result[name] = value
-        result[key] = member
-    return result
-
-
-def _escaped(record: dict[str, Json]) -> dict[str, Json]:
-    return cast("dict[str, Json]", escaped(record))
-
-
-def _line(record: dict[str, Json]) -> bytes:
-    return dumps(with_raw(record)) + b"\n"
 
 
 def read_cassette(data: bytes, *, path: str) -> Cassette:
@@ -133,7 +51,28 @@ def read_cassette(data: bytes, *, path: str) -> Cassette:
     Raises:
         CassetteFormatError: A line is not a record of format 1; nothing else is raised.
     """
-    return _Reader(path, is_journal=False).read(data)
+    return read_lines(_lines(data), path=path, is_journal=False)
+
+
+def read_lines(lines: Iterable[Line], *, path: str, is_journal: bool) -> Cassette:
+    """Return the cassette, or what a journal holds, in lines that are taken one by one.
+
+    Args:
+        lines: Blank ones too, so that they count.
+        path: The file, as messages name it.
+        is_journal: It is a journal: its header may be missing and its last line torn.
+
+    Raises:
+        CassetteFormatError: A line is not a record of format 1; nothing else is raised.
+    """
+    return _Reader(path, is_journal=is_journal).read(lines)
+
+
+def _lines(data: bytes) -> Iterator[Line]:
+    *ended, last = data.split(b"\n")
+    yield from (Line(text=text) for text in ended)
+    if last:
+        yield Line(text=last, is_ended=False)
 
 
 def read_journal(data: bytes, *, path: str) -> Cassette:
@@ -142,7 +81,7 @@ def read_journal(data: bytes, *, path: str) -> Cassette:
     Raises:
         CassetteFormatError: A line before the last is not a record of format 1.
     """
-    return _Reader(path, is_journal=True).read(data)
+    return read_lines(_lines(data), path=path, is_journal=True)
 
 
 class _Reader:
@@ -162,7 +101,10 @@ class _Reader:
         self._lines_of: dict[int, int] = {}
         self._warnings: list[str] = []
         self._parts = PartReader()
+        self._groups: tuple[Group, ...] = ()  # of the line that is read
+        self._early: dict[int, list[Group]] = {}  # of streams whose exchange is still to come
         self._kinds = {
+            "events": self._add_events,
             "message": self._add_message,
             "model": self._add_model,
             "noise": self._add_noise,
@@ -170,26 +112,31 @@ class _Reader:
             "section": self._add_section,
         }
 
-    def read(self, data: bytes) -> Cassette:
-        lines = [
-            (number, line.rstrip(b"\r"))
-            for number, line in enumerate(data.removeprefix(_BOM).split(b"\n"), 1)
-            if line.strip()
-        ]
-        if not lines and not self._is_journal:
-            message = 'the file is empty; a cassette starts with {"mcprec":1}'
-            raise CassetteFormatError(self._path, self._number, message)
-        is_torn = not data.endswith(b"\n")
-        last = lines[-1][0] if lines else 0
+    def read(self, lines: Iterable[Line]) -> Cassette:
+        held: tuple[int, Line] | None = None  # only the last may be torn
         try:
-            for self._number, line in lines:
-                is_last = self._number == last
-                self._read_line(line, torn=is_torn and is_last, is_last=is_last)
+            for number, line in enumerate(lines, 1):
+                text = line.text.removeprefix(_BOM) if number == 1 else line.text
+                if text.strip():
+                    self._take(held, is_last=False)
+                    held = number, replace(line, text=text.rstrip(b"\r"))
+            self._take(held, is_last=True)
         except RecordProblemError as error:
             raise CassetteFormatError(self._path, self._number, str(error)) from error
+        if held is None and not self._is_journal:
+            message = 'the file is empty; a cassette starts with {"mcprec":1}'
+            raise CassetteFormatError(self._path, self._number, message)
         return self._cassette()
 
+    def _take(self, held: tuple[int, Line] | None, *, is_last: bool) -> None:
+        if held is not None:
+            self._number, line = held
+            self._read_line(line, torn=is_last and not line.is_ended, is_last=is_last)
+
     def _cassette(self) -> Cassette:
+        for seq in sorted(self._early):
+            text = f"{self._path}: #{seq} broke off in the middle of its stream and is left out"
+            self._warnings.append(text)
         return Cassette(
             header=self._header or Header(),
             exchanges=(*self._mcp, *self._model),
@@ -202,11 +149,11 @@ class _Reader:
     def _warn(self, text: str) -> None:
         self._warnings.append(f"{self._path}:{self._number}: {text}")
 
-    def _read_line(self, line: bytes, *, torn: bool, is_last: bool) -> None:
+    def _read_line(self, line: Line, *, torn: bool, is_last: bool) -> None:
         try:
-            value, spelled = _parse(line, torn=torn)
+            value, spelled = parsed(line.text, torn=torn)
         except LineDamageError as error:
-            if self._header is None and not self._is_journal and line[:1] != b"{":
+            if self._header is None and not self._is_journal and line.text[:1] != b"{":
                 message = f'{error}; is it a cassette? one starts with {{"mcprec":1}}'
                 raise RecordProblemError(message) from error
             if not (self._is_journal and is_last):
@@ -216,6 +163,10 @@ class _Reader:
         if not isinstance(value, dict):
             message = "the line is no object, or has a doubled key; a record is one object"
             raise RecordProblemError(message)
+        if line.groups and (value.get("events") != [] or reaches_into_events(value)):
+            self._read_line(Line(text=line.whole()), torn=torn, is_last=is_last)
+            return
+        self._groups = line.groups
         has_raw = "raw" in value
         if has_raw:
             value = without_raw(value)
@@ -228,7 +179,7 @@ class _Reader:
             return cast("dict[str, Json]", unescaped(record))
         request = record.pop("request", None)
         rest = cast("dict[str, Json]", unescaped(record))
-        return rest | _present("request", self._parts.whole(request))
+        return rest if request is None else rest | {"request": self._parts.whole(request)}
 
     def _read_record(self, record: dict[str, Json]) -> None:
         if self._header is None:
@@ -261,15 +212,37 @@ class _Reader:
         self._read_record(record)
 
     def _add_mcp(self, fields: Fields) -> None:
-        exchange = read_mcp(fields, self._server)
+        exchange = read_mcp(fields, self._server, is_long=bool(self._groups))
         self._note_seq(exchange.seq)
+        groups = self._groups_of(exchange.seq)
+        if groups:
+            events = long_mcp_events(groups, exchange.answer.events)
+            exchange = replace(exchange, answer=replace(exchange.answer, events=events))
         self._mcp.append(exchange)
 
     def _add_model(self, fields: Fields) -> None:
         exchange = read_model(fields)
         self._note_seq(exchange.seq)
         self._parts.add_request(exchange.seq, exchange.call.request)
+        groups = self._groups_of(exchange.seq)
+        if groups:
+            events, tail = long_stream_events(groups, exchange.answer.events)
+            tail = exchange.answer.tail or tail
+            exchange = replace(exchange, answer=replace(exchange.answer, events=events, tail=tail))
         self._model.append(exchange)
+
+    def _groups_of(self, seq: int) -> tuple[Group, ...]:
+        return (*self._early.pop(seq, ()), *self._groups)
+
+    def _add_events(self, fields: Fields) -> None:
+        if not self._is_journal:
+            message = f'record kind "events" stands in journals only; format {VERSION} has {_KINDS}'
+            raise RecordProblemError(message)
+        groups = self._early.setdefault(fields.whole("seq") or 0, [])
+        groups += self._groups
+        at_hand = fields.elements("events")
+        if at_hand:
+            groups.append(lambda: dumps(at_hand)[1:-1])
 
     def _note_seq(self, seq: int) -> None:
         earlier = self._lines_of.setdefault(seq, self._number)
@@ -299,19 +272,3 @@ class _Reader:
             message = f"an earlier section line has another via, {self._model_via}; keep one"
             raise RecordProblemError(message)
         self._model_via = via
-
-
-def _parse(line: bytes, *, torn: bool) -> tuple[Json, bytes]:
-    """Return the value of a line and its compact spelling."""
-    try:
-        value = cast("Json", orjson.loads(line))
-    except orjson.JSONDecodeError as error:
-        return second_reading(line, str(error), torn=torn), line
-    try:
-        spelled = orjson.dumps(value)
-    except TypeError as error:
-        message = "the record is nested more than 250 deep; flatten it"
-        raise RecordProblemError(message) from error
-    if spelled != line and _LONG_NUMBER.search(line):
-        value = loads(line)
-    return value, spelled

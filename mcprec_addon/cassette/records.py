@@ -1,5 +1,6 @@
 """Exchanges and messages as records, field by field; nothing of sharing, raw or escaping."""
 
+from collections.abc import Sequence
 from typing import Final, Literal, cast
 
 from mcprec_addon.cassette.events import (
@@ -26,6 +27,7 @@ from mcprec_addon.exchange import (
     Noise,
     Via,
 )
+from mcprec_addon.long_events import LongEvents
 
 ERAS: Final[tuple[Era, ...]] = ("stateless", "classic")
 VIAS: Final[tuple[Via, ...]] = ("base-url", "proxy")
@@ -47,7 +49,7 @@ def mcp_record(exchange: McpExchange, *, era: Era | None, via: Via | None) -> di
     if call.meta:
         record["meta"] = call.meta
     if answer.events:
-        record["events"] = mcp_event_records(answer.events)
+        record["events"] = mcp_event_records(_at_hand(answer.events))
     if answer.kind == "result" or answer.kind == "error":  # noqa: PLR1714 - narrows the type
         record[answer.kind] = answer.value
     http = _http(answer, is_stream=call.http_method != "POST")
@@ -58,6 +60,11 @@ def mcp_record(exchange: McpExchange, *, era: Era | None, via: Via | None) -> di
     if exchange.era not in (None, era):
         record["era"] = exchange.era
     return record | _last_fields(exchange, via)
+
+
+def _at_hand[E](events: Sequence[E]) -> Sequence[E]:
+    """Return events that stand in their record; those of a long stream are written by groups."""
+    return () if isinstance(events, LongEvents) else events
 
 
 def _http(answer: McpAnswer, *, is_stream: bool) -> dict[str, Json]:
@@ -106,7 +113,9 @@ def model_record(exchange: ModelExchange, *, via: Via | None) -> dict[str, Json]
     if answer.kind == "body":
         record["body"] = answer.value
     elif answer.kind == "events":
-        record["events"] = event_records(answer.events, answer.tail)
+        is_long = isinstance(answer.events, LongEvents)
+        tail = None if is_long else answer.tail
+        record["events"] = event_records(_at_hand(answer.events), tail)
     if answer.end is not None:
         record["end"] = answer.end
     return record | _last_fields(exchange, via)
@@ -136,12 +145,13 @@ def noise_record(noise: Noise) -> dict[str, Json]:
     return record | {"text": noise.text} | noise.extra
 
 
-def read_mcp(fields: Fields, server: str | None) -> McpExchange:
+def read_mcp(fields: Fields, server: str | None, *, is_long: bool = False) -> McpExchange:
     """Return the MCP exchange of a record.
 
     Args:
         fields: Its fields.
         server: The label of a record that gives none, or None where it must give one.
+        is_long: It has events beside those that stand in it.
 
     Raises:
         RecordProblemError: A field is missing, of the wrong type, or one too many.
@@ -163,7 +173,7 @@ def read_mcp(fields: Fields, server: str | None) -> McpExchange:
     return McpExchange(
         seq=seq,
         call=call,
-        answer=_read_mcp_answer(fields, is_stream=call.http_method != "POST"),
+        answer=_read_mcp_answer(fields, is_stream=is_long or call.http_method != "POST"),
         era=fields.choice("era", ERAS),
         ms=fields.whole("ms"),
         via=fields.choice("via", VIAS),

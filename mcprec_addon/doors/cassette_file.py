@@ -9,10 +9,13 @@ import os
 import secrets
 import shlex
 import stat
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from mcprec_addon.cassette.format import read_cassette, read_journal
+from mcprec_addon.cassette.format import read_lines
+from mcprec_addon.doors.cassette_lines import lines_in
 from mcprec_addon.errors import CassetteFileError, RecordingError
 from mcprec_addon.exchange import Cassette
 
@@ -27,11 +30,11 @@ def load_cassette(path: Path) -> Cassette:
         CassetteFileError: The file is missing, empty or unreadable.
         CassetteFormatError: A line of it is not a record.
     """
-    data = _read(path, f"is not there; record it: {_record_line(path)}")
-    if not data.strip():
-        problem = f"is empty; record it again, with --force: {_record_line(path)}"
-        raise CassetteFileError(str(path), problem)
-    return read_cassette(data, path=str(path))
+    with _reading(path, f"is not there; record it: {_record_line(path)}"):
+        if not any(line.text.strip() for line in lines_in(path)):
+            problem = f"is empty; record it again, with --force: {_record_line(path)}"
+            raise CassetteFileError(str(path), problem)
+        return read_lines(lines_in(path), path=str(path), is_journal=False)
 
 
 def read_journal_file(path: Path) -> Cassette:
@@ -41,13 +44,15 @@ def read_journal_file(path: Path) -> Cassette:
         CassetteFileError: The file is missing or unreadable.
         CassetteFormatError: A line before the last is not a record.
     """
-    data = _read(path, "is not there; name the journal of a recording, such as .triage.mcp.journal")
-    return read_journal(data, path=str(path))
+    missing = "is not there; name the journal of a recording, such as .triage.mcp.journal"
+    with _reading(path, missing):
+        return read_lines(lines_in(path), path=str(path), is_journal=True)
 
 
-def _read(path: Path, missing: str) -> bytes:
+@contextmanager
+def _reading(path: Path, missing: str) -> Generator[None]:
     try:
-        return path.read_bytes()
+        yield
     except FileNotFoundError as error:
         raise CassetteFileError(str(path), missing) from error
     except IsADirectoryError as error:
@@ -185,10 +190,14 @@ class Journal:
             raise RecordingError(str(self.path), problem) from error
 
 
-def put_in_place(path: Path, data: bytes) -> None:
+def put_in_place(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a cassette in one step: whoever looks sees the old file or the whole new one.
 
     A symbolic link stays one, an existing file keeps its mode. The journal is left alone.
+
+    Args:
+        path: Where it goes.
+        pieces: Its bytes, piece by piece; what they raise leaves an existing file as it was.
 
     Raises:
         RecordingError: It cannot be written; an existing file is as it was.
@@ -196,13 +205,14 @@ def put_in_place(path: Path, data: bytes) -> None:
     real = Path(os.path.realpath(path))
     temporary = real.with_name(f".{real.name}.{secrets.token_hex(4)}.tmp")
     try:
-        _write_through(temporary, data, mode=_mode(real))
+        _write_through(temporary, pieces, mode=_mode(real))
         temporary.replace(real)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         problem = f"cannot be put in place, {_reason(error)}; {_left(path)}"
         raise RecordingError(str(path), problem) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
     _sync_folder(real.parent)
 
 
@@ -213,12 +223,12 @@ def _mode(path: Path) -> int | None:
         return None
 
 
-def _write_through(path: Path, data: bytes, *, mode: int | None) -> None:
+def _write_through(path: Path, pieces: Iterable[bytes], *, mode: int | None) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
         if mode is not None:
             path.chmod(mode)
-        file.write(data)
+        file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
 

@@ -31,6 +31,7 @@ from mcprec_addon.doors.http_framing import (
 )
 from mcprec_addon.doors.paced import Paced
 from mcprec_addon.exchange import Via
+from mcprec_addon.long_events import LongEvents
 from mcprec_addon.wire.http import HttpRequest, Piece, Reply, first_header
 
 type Handler = Callable[[HttpRequest], Reply]
@@ -227,6 +228,7 @@ class Connection(HttpToolsProtocol):
             self._shared.pace is None
             and reply.end in ("complete", "reset")
             and not self.flow.write_paused
+            and not isinstance(reply.pieces, LongEvents)
             and sum(len(piece.data) for piece in reply.pieces) <= BLOCK_BYTES
         )
 

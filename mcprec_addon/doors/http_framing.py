@@ -73,7 +73,9 @@ def frames(turn: Turn, reply: Reply) -> Iterator[tuple[int, bytes | memoryview]]
     if turn.request.method == "HEAD" or not has_content(reply.status):
         return
     chunked = turn.chunked and not reply.whole
+    last = 0
     for at_ms, data in ((piece.at_ms, piece.data) for piece in reply.pieces if piece.data):
+        last = at_ms
         if chunked and len(data) <= BLOCK_BYTES:
             yield at_ms, chunk(turn, data)
             continue
@@ -84,7 +86,7 @@ def frames(turn: Turn, reply: Reply) -> Iterator[tuple[int, bytes | memoryview]]
         if chunked:
             yield at_ms, b"\r\n"
     if chunked and reply.end == "complete":
-        yield reply.pieces[-1].at_ms if reply.pieces else 0, b"0\r\n\r\n"
+        yield last, b"0\r\n\r\n"
 
 
 def blocks(turn: Turn, reply: Reply, head: bytes, *, timed: bool) -> Iterator[tuple[int, bytes]]:

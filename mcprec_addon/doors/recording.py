@@ -7,21 +7,36 @@ at once and ends the recording, not the traffic.
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from mcprec_addon import __version__
-from mcprec_addon.cassette.format import write_cassette, write_header, write_record
+from mcprec_addon.cassette.writing import (
+    cassette_pieces,
+    write_events,
+    write_header,
+    write_record,
+)
 from mcprec_addon.doors.cassette_file import Journal, put_in_place, read_journal_file
 from mcprec_addon.errors import McprecError, RecordingError
-from mcprec_addon.exchange import Cassette, End, Exchange, Header, Message, Noise, Redaction, Via
+from mcprec_addon.exchange import (
+    Cassette,
+    End,
+    EventGroup,
+    Exchange,
+    Header,
+    Message,
+    Noise,
+    Redaction,
+    Via,
+)
 from mcprec_addon.jsonvalue import one_line
 from mcprec_addon.record.intake import Intake
 from mcprec_addon.record.lines import LineIntake
-from mcprec_addon.record.recorder import Recorder, Seen
+from mcprec_addon.record.recorder import Item, Recorder, Seen
 from mcprec_addon.record.summary import Died, Recorded
 from mcprec_addon.record.taps import Tap
 from mcprec_addon.redact.placeholders import Renumbered
@@ -148,13 +163,18 @@ class Recording:
             self.failure = error
             self._on_failure(error)
 
-    def _keep(self, item: Exchange | Message | Noise) -> None:
+    def _keep(self, item: Item) -> None:
         if self.failure is not None:
             return
         try:
-            self._journal.append(write_record(self._clean(item)))
+            self._journal.append(self._line(item))
         except RecordingError as error:
             self.fail(error)
+
+    def _line(self, item: Item) -> bytes:
+        if isinstance(item, EventGroup):
+            return write_events(self._redactor.group(item))
+        return write_record(self._clean(item))
 
     def _clean(self, item: Exchange | Message | Noise) -> Exchange | Message | Noise:
         match item:
@@ -193,23 +213,22 @@ class Recording:
         asked = {label: each for label, each in seen.servers.items() if label in seen.contacted}
         seen.servers = asked
         header = header_of(seen, recorded_at=self.recorded_at)
-        data = write_cassette(
-            cassette_of(closed, replace(header, redaction=closed.redaction, config=list(config)))
-        )
-        self._check_leaks(data)
-        put_in_place(self.target, data)
+        whole = replace(header, redaction=closed.redaction, config=list(config))
+        put_in_place(self.target, self._without_leaks(cassette_of(closed, whole)))
         self._journal.remove()
         return closed.redaction
 
-    def _check_leaks(self, data: bytes) -> None:
-        for number, line in enumerate(data.split(b"\n"), 1):
-            leaks = self._redactor.leaks(line.decode())
-            if leaks:
+    def _without_leaks(self, cassette: Cassette) -> Iterator[bytes]:
+        number = 1
+        for piece in cassette_pieces(cassette):
+            if self._redactor.leaks(piece.record.decode()):
                 problem = (
                     f"a known secret is still in line {number}; not written, "
                     f"the journal {self._journal.path} stays"
                 )
                 raise RecordingError(str(self.target), problem)
+            number += piece.data.endswith(b"\n")
+            yield piece.data
 
     def _result(self, seen: Seen) -> Recorded:
         return Recorded(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mcprec_addon.cassette.format import write_cassette
+from mcprec_addon.cassette.writing import cassette_pieces
 from mcprec_addon.doors.cassette_file import put_in_place, read_journal_file
 from mcprec_addon.doors.recording import cassette_of, header_of
 from mcprec_addon.errors import UsageError
@@ -75,6 +75,7 @@ def recover(journal: Path) -> Recovered:
         redaction=Redaction(builtin=BUILTIN, placeholders=closed.counts),
         recovered=True,
     )
-    put_in_place(target, write_cassette(cassette_of(closed, header)))
+    pieces = cassette_pieces(cassette_of(closed, header))
+    put_in_place(target, (piece.data for piece in pieces))
     journal.unlink()
     return Recovered(path=target, exchanges=len(found.exchanges), warnings=found.warnings)

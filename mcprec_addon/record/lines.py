@@ -9,9 +9,11 @@ from typing import Literal
 
 from mcprec_addon.exchange import End, Json, McpAnswer, McpEvent
 from mcprec_addon.jsonvalue import JsonError, canonical, loads
+from mcprec_addon.long_events import GROUP_BYTES
 from mcprec_addon.record.recorder import Pending, Recorder
 from mcprec_addon.wire import mcp
 from mcprec_addon.wire.jsonrpc import Notification, Request, Response, message_of
+from mcprec_addon.wire.mcp_answer import take_settled
 
 type Side = Literal["client", "server"]
 
@@ -27,6 +29,7 @@ class _Call:
     caller: mcp.Caller
     pending: Pending
     events: list[McpEvent] = field(default_factory=list[McpEvent])
+    size: int = 0  # of the events at hand, in bytes
 
 
 class LineSplitter:
@@ -90,7 +93,8 @@ class LineIntake:
             value = None
         members = value if isinstance(value, list) else [value]
         taken = [
-            isinstance(member, dict) and self._message(side, member, at_ms) for member in members
+            isinstance(member, dict) and self._message(side, member, at_ms, len(line))
+            for member in members
         ]
         if side == "server" and not all(taken):
             self._noise(line)
@@ -101,7 +105,7 @@ class LineIntake:
             text = line.decode("utf-8", "replace")[:_MOST_OF_A_LINE]
             self._recorder.noise(self._label, text)
 
-    def _message(self, side: Side, value: dict[str, Json], at_ms: int) -> bool:
+    def _message(self, side: Side, value: dict[str, Json], at_ms: int, size: int) -> bool:
         """Take one message; return whether it is JSON-RPC."""
         message = message_of(value)
         match message:
@@ -116,7 +120,7 @@ class LineIntake:
             case Response():
                 self._client_answered(message)
             case _:
-                self._server_said(value, at_ms)
+                self._server_said(value, at_ms, size)
         return True
 
     def _asked(self, request: Request, at_ms: int) -> None:
@@ -168,7 +172,7 @@ class LineIntake:
                     call.events[index] = mcp.with_answer(event, response.value)
                     return
 
-    def _server_said(self, value: dict[str, Json], at_ms: int) -> None:
+    def _server_said(self, value: dict[str, Json], at_ms: int, size: int) -> None:
         call = self._call_of(value)
         if call is None:
             plain = {key: member for key, member in value.items() if key != "jsonrpc"}
@@ -182,6 +186,10 @@ class LineIntake:
             )
         else:
             call.events.append(event)
+            call.size += size
+            if call.size >= GROUP_BYTES:
+                call.size = 0
+                self._recorder.early(call.pending, take_settled(call.events))
 
     def _call_of(self, value: dict[str, Json]) -> _Call | None:
         """Return the call a message of the server belongs to: by token, by id, else the first."""

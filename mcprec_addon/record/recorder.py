@@ -4,7 +4,7 @@ Each call gets its seq when it arrives and ends exactly once.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -12,10 +12,12 @@ from mcprec_addon.exchange import (
     Answer,
     Call,
     Era,
+    EventGroup,
     Exchange,
     Json,
     McpAnswer,
     McpCall,
+    McpEvent,
     McpExchange,
     Message,
     ModelAnswer,
@@ -24,12 +26,16 @@ from mcprec_addon.exchange import (
     ModelUse,
     Noise,
     Server,
+    StreamEvent,
     Transport,
     Via,
 )
 from mcprec_addon.wire import mcp
 
-type Sink = Callable[[Exchange | Message | Noise], None]
+type Item = Exchange | Message | Noise | EventGroup
+"""What a recording is made of, in the order in which it becomes known."""
+
+type Sink = Callable[[Item], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +104,15 @@ class Recorder:
         else:
             self._see_server(call, era, via)
         return pending
+
+    def early(self, pending: Pending, events: Sequence[McpEvent | StreamEvent]) -> None:
+        """Hand on some events of a stream that is still running; a call that has ended has none."""
+        if pending.seq not in self._open or not events:
+            return
+        call = pending.call
+        provider = call.provider if isinstance(call, ModelCall) else ""
+        group = EventGroup(seq=pending.seq, half=call.half, provider=provider, events=events)
+        self._sink(group)
 
     def finish(self, pending: Pending, answer: Answer, *, at_ms: int) -> None:
         """Hand on the exchange; a call that has ended already is left alone."""

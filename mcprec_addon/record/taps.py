@@ -64,11 +64,14 @@ class ModelTap:
     def data(self, chunk: bytes, at_ms: int) -> None:
         """Take bytes of the body."""
         self._reader.feed(self._decoder.feed(chunk), at_ms - self._pending.at_ms)
+        early = self._reader.take_many()
+        if early:
+            self._decoder.let_go()
+            self._recorder.early(self._pending, early)
 
     def finish(self, ending: Ending, at_ms: int) -> None:
         """End the exchange."""
-        undecoded = bytes(self._decoder.raw) if self._decoder.failed else None
-        answer = self._reader.finish(ending, undecoded=undecoded)
+        answer = self._reader.finish(ending, undecoded=self._decoder.undecoded)
         self._recorder.finish(self._pending, answer, at_ms=at_ms)
 
     def drop(self) -> None:
@@ -120,7 +123,12 @@ class McpTap:
         """Take bytes of the body."""
         since = at_ms - self._pending[0].at_ms
         events = self.reader.feed(self._decoder.feed(chunk), since)
+        early = self.reader.take_many()
+        if early:
+            self._decoder.let_go()
         if not self._is_open:
+            for pending, taken in zip(self._pending, early, strict=False):
+                self._recorder.early(pending, taken)
             return
         for event in events:
             self._recorder.message(
@@ -133,7 +141,7 @@ class McpTap:
             self.drop()
             return
         self._owner.done(self)
-        undecoded = bytes(self._decoder.raw) if self._decoder.failed else None
+        undecoded = self._decoder.undecoded
         answers = self.reader.finish(ending, without_events=self._is_open, undecoded=undecoded)
         for pending, answer in zip(self._pending, answers, strict=True):
             self._learn(pending, answer)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcprec_addon.exchange import Exchange, Message, Noise
+from mcprec_addon.long_events import LongEvents
 from mcprec_addon.redact import walk
 from mcprec_addon.redact.spellings import base64_cores, quoted, runs_around
 
@@ -141,8 +142,12 @@ def renumber(
     order = _by_appearance(exchanges, messages, noise)
     collector = _Collector()
     for unit in order:
-        _changed(unit, collector)
-    numbering = _Numbering(collector.lookalikes(), collector.found)
+        _look_over(unit, collector)
+    seeker = _Seeker(set(collector.found.values()))
+    if collector.found:
+        for unit in order:
+            _look_over(unit, seeker)
+    numbering = _Numbering(frozenset(seeker.found), collector.found)
     return Renumbered(
         exchanges=tuple(walk.exchange(each, numbering) for each in exchanges),
         messages=tuple(walk.message(each, numbering) for each in messages),
@@ -162,14 +167,16 @@ def _by_appearance(
     return [unit for _, _, unit in sorted(units, key=lambda unit: unit[:2])]
 
 
-def _changed(unit: Exchange | Message | Noise, change: walk.Change) -> None:
+def _look_over(unit: Exchange | Message | Noise, change: walk.Change) -> None:
     match unit:
         case Message():
             walk.message(unit, change)
         case Noise():
             walk.noise(unit, change)
         case _:
-            walk.exchange(unit, change)
+            seen = walk.exchange(unit, change).answer.events
+            if isinstance(seen, LongEvents):
+                len(seen)  # its events are changed as they are looked at
 
 
 def _recoded(text: str, change: Callable[[str], str]) -> str:
@@ -190,17 +197,14 @@ def _recoded(text: str, change: Callable[[str], str]) -> str:
 
 
 class _Collector(walk.Change):
-    """Sees every text once and changes none."""
+    """Sees the private placeholders of every text, and changes none."""
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
-        self._texts: list[str] = []
 
     def text(self, text: str) -> str:
         self._see(text)
         _recoded(text, self._see)
-        if "-" in text:
-            self._texts.append(text)
         return text
 
     def _see(self, text: str) -> str:
@@ -209,14 +213,19 @@ class _Collector(walk.Change):
                 self.found.setdefault(_plain(match), match[2])
         return text
 
-    def lookalikes(self) -> frozenset[str]:
-        """Return what looks like a final placeholder in the traffic already."""
-        pattern = final_pattern(set(self.found.values()))
-        if pattern is None:
-            return frozenset()
-        return frozenset(
-            match[1] for text in self._texts for match in pattern.finditer(_PRIVATE.sub(" ", text))
-        )
+
+class _Seeker(walk.Change):
+    """Sees what looks like a final placeholder in the traffic already."""
+
+    def __init__(self, classes: Iterable[str]) -> None:
+        self.found: set[str] = set()
+        self._pattern = final_pattern(classes)
+
+    def text(self, text: str) -> str:
+        if self._pattern is not None and "-" in text:
+            plain = _PRIVATE.sub(" ", text) if _PRIVATE_MARK in text else text
+            self.found.update(match[1] for match in self._pattern.finditer(plain))
+        return text
 
 
 def _plain(match: re.Match[str]) -> str:

@@ -4,22 +4,26 @@ A secret is found by shape, by the place it stands in, or because it is a known 
 distinct one has one placeholder throughout both halves. The table dies with the recording.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from mcprec_addon.exchange import (
     Call,
+    EventGroup,
     Exchange,
     Half,
     Json,
+    McpEvent,
     Message,
+    ModelExchange,
     Noise,
     Redaction,
     StreamEvent,
 )
 from mcprec_addon.jsonvalue import JsonError, loads
+from mcprec_addon.long_events import Groups, LongEvents
 from mcprec_addon.redact import walk
 from mcprec_addon.redact.fields import DATA, MCP, MODEL, Fields, Scope
 from mcprec_addon.redact.finder import Finder, applied
@@ -40,6 +44,7 @@ from mcprec_addon.redact.rules import (
     without_scheme,
 )
 from mcprec_addon.redact.streams import redact_deltas
+from mcprec_addon.redact.windows import Window
 
 _MOST_SEEN = 10_000  # header lines remembered, so that a repeated one costs nothing
 _NO_COUNTS: Final[Mapping[str, int]] = {}
@@ -80,6 +85,9 @@ class Redactor(walk.Change):
         self._fields = Fields(self._finder)
         self._sources: dict[str, list[str]] = {}
         self._seen: set[tuple[str, str]] = set()
+        self._learned = 0
+        self._windows: dict[int, Window] = {}
+        self._written: dict[int, int] = {}  # seq of a long stream to how much was learned by then
 
     def _placeholder(self, secret: str, cls: str) -> str:
         return self.table.placeholder(secret, cls)
@@ -95,7 +103,7 @@ class Redactor(walk.Change):
         bare = without_scheme(secret)
         parts = [bare] + [part for part in basic_parts(bare) if part != bare]
         for part in parts:
-            self._finder.learn(part, cls)
+            self._learned += self._finder.learn(part, cls)
             held = self._sources.setdefault(part, [])
             if source is not None and source not in held:
                 held.append(source)
@@ -113,9 +121,29 @@ class Redactor(walk.Change):
             for secret in cookie_values(value) if cls == "cookie" else [value]:
                 self.learn(secret, source=f"header:{name.lower()}", cls=cls)
 
+    def group(self, group: EventGroup) -> EventGroup:
+        """Return what is ready of a running stream without its secrets; the rest waits."""
+        self._written.setdefault(group.seq, self._learned)
+        if group.half == "model":
+            streamed = [event for event in group.events if isinstance(event, StreamEvent)]
+            window = self._windows.setdefault(group.seq, self._window(group.provider))
+            return replace(group, events=window.push(streamed))
+        messages = [event for event in group.events if isinstance(event, McpEvent)]
+        return replace(group, events=walk.mcp_events(messages, self))
+
     def exchange(self, exchange: Exchange) -> Exchange:
-        """Return an exchange of the same shape without its secrets."""
+        """Return an exchange of the same shape without its secrets.
+
+        What `group` held back of its stream is put before its events.
+        """
+        window = self._windows.pop(exchange.seq, None)
+        if window is not None and isinstance(exchange, ModelExchange):
+            events = (*window.rest(), *exchange.answer.events)
+            exchange = replace(exchange, answer=replace(exchange.answer, events=events))
         return walk.exchange(exchange, self)
+
+    def _window(self, provider: str) -> Window:
+        return Window(lambda events, first: self._streamed(events, provider, first))
 
     def message(self, message: Message) -> Message:
         """Return a message without its secrets."""
@@ -167,9 +195,24 @@ class Redactor(walk.Change):
         self._fields.exempt(state, ["input", "state"])
         return state
 
-    def events(self, events: tuple[StreamEvent, ...], provider: str) -> tuple[StreamEvent, ...]:
+    def events(self, events: Sequence[StreamEvent], provider: str) -> Sequence[StreamEvent]:
         """Return the events of a stream without their secrets, also those split over several."""
-        joined, places = redact_deltas(events, provider, self._finder)
+        if isinstance(events, LongEvents):
+            return events.changed(lambda groups: self._by_window(groups, provider))
+        return self._streamed(events, provider)
+
+    def _by_window(
+        self, groups: Groups[StreamEvent], provider: str
+    ) -> Iterator[Sequence[StreamEvent]]:
+        window = self._window(provider)
+        for group in groups:
+            yield window.push(group)
+        yield self._streamed(window.rest(), provider)
+
+    def _streamed(
+        self, events: Sequence[StreamEvent], provider: str, first: int | None = None
+    ) -> tuple[StreamEvent, ...]:
+        joined, places = redact_deltas(events, provider, self._finder, first=first)
         return tuple(
             self._event(event, old, place)
             for event, old, place in zip(joined, events, places, strict=True)
@@ -192,9 +235,11 @@ class Redactor(walk.Change):
         Everything is redacted once more first, so that a secret recognised late is gone from
         what came before.
         """
+        noted = list(self._fields.inside) if self._written else []
         self._fields.inside.clear()
+        self._fields.inside.update(dict.fromkeys(map(self.text, noted)))
         done = renumber(
-            [self.exchange(each) for each in exchanges],
+            [self._again(each) for each in exchanges],
             [self.message(each) for each in messages],
             [self.noise(each) for each in noise],
         )
@@ -217,6 +262,13 @@ class Redactor(walk.Change):
             redaction=redaction,
         )
 
+    def _again(self, exchange: Exchange) -> Exchange:
+        """Return an exchange redacted again; a long stream where something was learned since."""
+        events = exchange.answer.events
+        if self._written.get(exchange.seq) != self._learned:
+            return self.exchange(exchange)
+        return _with_events(self.exchange(_with_events(exchange, ())), events)
+
     def leaks(self, line: str) -> tuple[str, ...]:
         """Return where known values stand in a finished line, in any spelling.
 
@@ -232,6 +284,11 @@ class Redactor(walk.Change):
             return ("",) if self._finder.knows(line) else ()
         is_model = isinstance(record, dict) and record.get("kind") in ("model", "part")
         return tuple(self._fields.leaks(record, MODEL if is_model else MCP))
+
+
+def _with_events(exchange: Exchange, events: Sequence[McpEvent | StreamEvent]) -> Exchange:
+    answer = replace(exchange.answer, events=events)  # type: ignore[arg-type]  # those of its half
+    return replace(exchange, answer=answer)  # type: ignore[arg-type]
 
 
 def _scope(root: walk.Root, half: Half) -> Scope:

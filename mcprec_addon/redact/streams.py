@@ -5,7 +5,7 @@ block. The table is data; a provider it does not name has its deltas redacted on
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -126,9 +126,15 @@ def _at(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, tuple[str, ...
 
 
 def redact_deltas(
-    events: tuple[StreamEvent, ...], provider: str, finder: Finder
+    events: Sequence[StreamEvent], provider: str, finder: Finder, *, first: int | None = None
 ) -> tuple[tuple[StreamEvent, ...], list[set[str]]]:
     """Return events with the text of their channels redacted, and where that text stands.
+
+    Args:
+        events: The events.
+        provider: Whose they are.
+        finder: Finds the secrets.
+        first: How many of the events, from the first, a secret must begin in; all by default.
 
     Returns:
         The events, those without a secret as they were, and for each the pointers of its deltas.
@@ -143,6 +149,9 @@ def redact_deltas(
     changed = list(events)
     for members in channels.values():
         edits = finder.edits("".join(delta.text for delta in members))
+        if edits and first is not None:
+            reach = sum(len(delta.text) for delta in members if delta.event < first)
+            edits = [edit for edit in edits if edit.start < reach]
         if edits:
             pieces = spread([delta.text for delta in members], edits)
             for delta, piece in zip(members, pieces, strict=True):

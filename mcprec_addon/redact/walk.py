@@ -3,7 +3,7 @@
 What happens to a text is a `Change`. Values come back as they were where nothing changed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -26,6 +26,7 @@ from mcprec_addon.exchange import (
     Pairs,
     StreamEvent,
 )
+from mcprec_addon.long_events import changed_each
 
 Root = Literal[
     "args", "params", "input", "meta", "result", "error", "message", "answer", "request", "body"
@@ -56,10 +57,10 @@ class Change:
         """Return a request state, changed."""
         return self.json(state, "input", "mcp")
 
-    def events(self, events: tuple[StreamEvent, ...], provider: str) -> tuple[StreamEvent, ...]:  # noqa: ARG002
-        """Return the events of a stream, changed."""
-        return tuple(
-            replace(event, value=self.json(event.value, "body", "model")) for event in events
+    def events(self, events: Sequence[StreamEvent], provider: str) -> Sequence[StreamEvent]:  # noqa: ARG002
+        """Return the events of a stream, changed; those of a long one whenever it is looked at."""
+        return changed_each(
+            events, lambda event: replace(event, value=self.json(event.value, "body", "model"))
         )
 
 
@@ -148,10 +149,15 @@ def _mcp_answer(answer: McpAnswer, change: Change) -> McpAnswer:
     root = roots.get(answer.kind, "body")
     return replace(
         answer,
-        events=tuple(_mcp_event(event, change) for event in answer.events),
+        events=mcp_events(answer.events, change),
         value=change.json(answer.value, root, "mcp"),
         headers=_headers(answer.headers, change),
     )
+
+
+def mcp_events(events: Sequence[McpEvent], change: Change) -> Sequence[McpEvent]:
+    """Return the messages before an answer, changed; many of them whenever they are looked at."""
+    return changed_each(events, lambda event: _mcp_event(event, change))
 
 
 def _mcp_event(event: McpEvent, change: Change) -> McpEvent:

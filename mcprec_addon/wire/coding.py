@@ -65,14 +65,14 @@ class Decoder:
 
     Attributes:
         failed: The bytes could not be decoded.
-        raw: The bytes as they came, where there was anything to undo.
+        raw: The bytes as they came, where there was anything to undo; None once they are let go.
     """
 
     def __init__(self, content_encoding: str | None) -> None:
         names = [name.strip().lower() for name in (content_encoding or "").split(",")]
         codings = [name for name in names if name not in ("", "identity")]
         self.failed = any(name not in _CODINGS for name in codings)
-        self.raw = bytearray()
+        self.raw: bytearray | None = bytearray()
         self._is_coded = bool(codings)
         self._steps: list[_Step] = []
         try:
@@ -84,7 +84,8 @@ class Decoder:
         """Return what `data` decodes to; nothing once decoding has failed."""
         if not self._is_coded:
             return data
-        self.raw += data
+        if self.raw is not None:
+            self.raw += data
         for decompress, error in self._steps:
             if self.failed:
                 break
@@ -93,6 +94,15 @@ class Decoder:
             except error:
                 self.failed = True
         return b"" if self.failed else data
+
+    def let_go(self) -> None:
+        """Keep the bytes as they came no longer: what they decode to is of use already."""
+        self.raw = None
+
+    @property
+    def undecoded(self) -> bytes | None:
+        """The whole body as it came, where it could not be decoded and was kept."""
+        return bytes(self.raw) if self.failed and self.raw is not None else None
 
 
 def decoded(body: bytes, content_encoding: str | None) -> bytes | None:

@@ -1,6 +1,6 @@
 """One HTTP request and one HTTP reply as values: what a door reads, and what it writes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
@@ -83,8 +83,9 @@ class Reply:
     Attributes:
         status: HTTP status.
         headers: Without content-length, transfer-encoding and date, which the door adds.
-        pieces: The body. A reply of one piece at most that ends ``complete`` is sent with its
-            length, any other piece by piece, one HTTP chunk each.
+        pieces: The body; `LongEvents` where it is too long to be held. A reply of one piece at
+            most that ends ``complete`` is sent with its length, any other piece by piece, one
+            HTTP chunk each.
         end: How to end it.
         hold_ms: With ``hold``: after how long the door closes the connection by itself; None
             for never.
@@ -94,7 +95,7 @@ class Reply:
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()
-    pieces: tuple[Piece, ...] = ()
+    pieces: Sequence[Piece] = ()
     end: ReplyEnd = "complete"
     hold_ms: int | None = None
     streamed: bool = field(default=False)

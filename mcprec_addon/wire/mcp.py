@@ -3,7 +3,7 @@
 Source: MCP 2026-07-28 (stateless era); 2025-03-26, 2025-06-18 and 2025-11-25 (classic era).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 
@@ -16,6 +16,7 @@ from mcprec_addon.exchange import (
     McpEvent,
     Message,
 )
+from mcprec_addon.long_events import made_of
 from mcprec_addon.wire.http import Piece
 from mcprec_addon.wire.jsonrpc import (
     Notification,
@@ -201,7 +202,7 @@ def live_message(message: dict[str, Json], caller: Caller) -> dict[str, Json] | 
     return _swap(message, Caller(id=SUBSCRIPTION, token=TOKEN), caller)
 
 
-def messages_of(answer: McpAnswer, caller: Caller, *, ms: int = 0) -> list[Piece]:
+def messages_of(answer: McpAnswer, caller: Caller, *, ms: int = 0) -> Sequence[Piece]:
     """Return a recorded answer as JSON-RPC messages for this caller, its events before it.
 
     Args:
@@ -209,12 +210,19 @@ def messages_of(answer: McpAnswer, caller: Caller, *, ms: int = 0) -> list[Piece
         caller: Whose request it answers.
         ms: When it was complete, in milliseconds after the call.
     """
-    events = [(event.at_ms, live_message(event.message, caller)) for event in answer.events]
-    found = [Piece(at_ms, message_bytes(live)) for at_ms, live in events if live is not None]
-    final = last_message(answer, caller)
-    if final is not None:
-        found.append(Piece(max([ms, *(at_ms for at_ms, _ in events)]), final))
-    return found
+
+    def messages(events: Iterable[McpEvent]) -> Iterator[Piece]:
+        latest = ms
+        for event in events:
+            latest = max(latest, event.at_ms)
+            live = live_message(event.message, caller)
+            if live is not None:
+                yield Piece(event.at_ms, message_bytes(live))
+        final = last_message(answer, caller)
+        if final is not None:
+            yield Piece(latest, final)
+
+    return made_of(answer.events, messages)
 
 
 def cancelled_id(note: Notification) -> Json:
@@ -279,8 +287,12 @@ def notification_of(
 
 def is_question(event: McpEvent, request_id: Json) -> bool:
     """Whether an event is a server's request with this id that has no answer yet."""
-    is_request = "id" in event.message and "method" in event.message
-    return is_request and event.answer is None and event.message["id"] == request_id
+    return is_open_question(event) and event.message["id"] == request_id
+
+
+def is_open_question(event: McpEvent) -> bool:
+    """Whether an event is a server's request that has no answer yet."""
+    return "id" in event.message and "method" in event.message and event.answer is None
 
 
 def with_answer(event: McpEvent, value: Json) -> McpEvent:

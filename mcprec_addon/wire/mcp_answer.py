@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from mcprec_addon.exchange import End, Json, McpAnswer, McpEvent
 from mcprec_addon.jsonvalue import JsonError, loads
+from mcprec_addon.long_events import GROUP_BYTES
 from mcprec_addon.wire.headers import kept_headers, media_type
 from mcprec_addon.wire.http import Ending, text_or_bytes
 from mcprec_addon.wire.jsonrpc import Response, message_of
@@ -17,6 +18,7 @@ from mcprec_addon.wire.mcp import (
     Caller,
     constant_result,
     event_of,
+    is_open_question,
     is_question,
     with_answer,
 )
@@ -44,6 +46,7 @@ class McpAnswerReader:
         self._stream: SseReader | None = None
         self._body = bytearray()
         self._has_session = False
+        self._size = 0  # of the messages at hand, in characters
 
     def head(self, status: int, lines: list[tuple[str, str]]) -> None:
         """Take the status and header lines (names in lower case)."""
@@ -65,6 +68,7 @@ class McpAnswerReader:
         found: list[McpEvent] = []
         for event in self._stream.feed(data):
             if event.data:
+                self._size += len(event.data)
                 found.extend(self._message(event.data, at_ms))
         return found
 
@@ -104,6 +108,16 @@ class McpAnswerReader:
         chosen = next(exact, fallback)
         if chosen is not None:
             chosen.response = response
+
+    def take_many(self) -> list[list[McpEvent]]:
+        """Return, and forget, the messages before each answer, where they have become very many.
+
+        A request of the server stays, with what came behind it, until the client has answered.
+        """
+        if self._size < GROUP_BYTES:
+            return []
+        self._size = 0
+        return [take_settled(open_.events) for open_ in self._open]
 
     def mint_session(self) -> None:
         """Note that this answer began a session; the id itself is never kept."""
@@ -179,6 +193,15 @@ class McpAnswerReader:
         if ending != "complete":
             return ending
         return "cut" if self._stream is not None else None
+
+
+def take_settled(events: list[McpEvent]) -> list[McpEvent]:
+    """Take the messages up to the first request that the client has not answered."""
+    waits = (index for index, event in enumerate(events) if is_open_question(event))
+    count = next(waits, len(events))
+    taken = events[:count]
+    del events[:count]
+    return taken
 
 
 def _same_id(asked: Json, answered: Json) -> bool:

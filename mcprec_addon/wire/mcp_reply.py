@@ -1,6 +1,7 @@
 """Recorded MCP answers as HTTP replies."""
 
 from mcprec_addon.exchange import Json, McpAnswer
+from mcprec_addon.long_events import changed_each
 from mcprec_addon.wire.headers import header_lines
 from mcprec_addon.wire.http import Live, Piece, Reply, ReplyEnd, body_bytes
 from mcprec_addon.wire.jsonrpc import MISS_CODE, error_bytes
@@ -32,13 +33,12 @@ def reply_of(
         return Reply(
             status=answer.status,
             headers=(("content-type", "application/json"), *headers),
-            pieces=tuple(messages),
+            pieces=messages,
         )
-    pieces = [Piece(each.at_ms, as_event(each.data)) for each in messages]
     return Reply(
         status=answer.status,
         headers=(*STREAM_HEADERS, *headers),
-        pieces=tuple(pieces),
+        pieces=changed_each(messages, lambda each: Piece(each.at_ms, as_event(each.data))),
         end=_reply_end(answer),
         hold_ms=_LEFT_HOLD_MS if answer.end == "left" else None,
         streamed=True,

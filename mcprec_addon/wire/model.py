@@ -1,9 +1,11 @@
 """Model API requests and their answers, whole or streamed."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import parse_qsl, urlencode
 
 from mcprec_addon.exchange import End, Json, ModelAnswer, ModelCall, Opaque, StreamEvent
 from mcprec_addon.jsonvalue import JsonError, dumps, is_plain, loads
+from mcprec_addon.long_events import GROUP_BYTES, made_of
 from mcprec_addon.wire.coding import decoded
 from mcprec_addon.wire.headers import header_lines, kept_headers, media_type
 from mcprec_addon.wire.http import (
@@ -68,6 +70,7 @@ class ModelAnswerReader:
         self._body = bytearray()
         self._events: list[StreamEvent] = []
         self._has_ended = False
+        self._size = 0  # of the events at hand, in characters
 
     def head(self, status: int, lines: list[tuple[str, str]]) -> None:
         """Take the status and header lines (names in lower case)."""
@@ -85,10 +88,19 @@ class ModelAnswerReader:
         self._events += found
         return found
 
+    def take_many(self) -> list[StreamEvent]:
+        """Return, and forget, the events at hand, where they have become very many."""
+        if self._size < GROUP_BYTES:
+            return []
+        self._size = 0
+        taken, self._events = self._events, []
+        return taken
+
     def _event(self, event: SseEvent, at_ms: int) -> StreamEvent:
         if event.comment is not None:
             return StreamEvent(at_ms=at_ms, kind="comment", value=event.comment)
         data = event.data or ""
+        self._size += len(data)
         try:
             value = loads(data)
         except JsonError:
@@ -173,14 +185,10 @@ def reply_of(answer: ModelAnswer, *, ms: int = 0, keep_waits: bool = False) -> R
     headers = lines if keep_waits else _without_waits(lines)
     hold_ms = _LEFT_HOLD_MS if answer.end == "left" else None
     if answer.kind == "events":
-        pieces = [Piece(event.at_ms, _event_bytes(event)) for event in answer.events]
-        if answer.tail:
-            last = answer.events[-1].at_ms if answer.events else 0
-            pieces.append(Piece(last, answer.tail.encode()))
         return Reply(
             status=answer.status,
             headers=tuple(_with_type(headers, _SSE)),
-            pieces=tuple(pieces),
+            pieces=_pieces(answer),
             end=_reply_end(answer.end),
             hold_ms=hold_ms,
             streamed=True,
@@ -196,6 +204,18 @@ def reply_of(answer: ModelAnswer, *, ms: int = 0, keep_waits: bool = False) -> R
         end=_reply_end(answer.end),
         hold_ms=hold_ms,
     )
+
+
+def _pieces(answer: ModelAnswer) -> Sequence[Piece]:
+    def pieces(events: Iterable[StreamEvent]) -> Iterator[Piece]:
+        last = 0
+        for event in events:
+            last = event.at_ms
+            yield Piece(last, _event_bytes(event))
+        if answer.tail:
+            yield Piece(last, answer.tail.encode())
+
+    return made_of(answer.events, pieces)
 
 
 def _with_type(lines: list[tuple[str, str]], usual_type: str) -> list[tuple[str, str]]:

@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcprec_addon.cassette.format import (
-    read_cassette,
-    read_journal,
-    write_cassette,
-    write_header,
-    write_record,
-)
+from mcprec_addon.cassette.format import read_cassette, read_journal
+from mcprec_addon.cassette.writing import write_cassette, write_header, write_record
 from mcprec_addon.errors import CassetteFormatError
 from mcprec_addon.exchange import (
     Cassette,

@@ -7,8 +7,9 @@ from typing import cast
 import pytest
 
 from mcprec_addon.cassette.fields import RecordProblemError
-from mcprec_addon.cassette.format import read_cassette, write_cassette
+from mcprec_addon.cassette.format import read_cassette
 from mcprec_addon.cassette.parts import PartReader, PartWriter
+from mcprec_addon.cassette.writing import write_cassette
 from mcprec_addon.exchange import (
     Cassette,
     Json,

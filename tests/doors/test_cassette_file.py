@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcprec_addon.cassette.format import write_cassette, write_record
+from mcprec_addon.cassette.writing import write_cassette, write_record
 from mcprec_addon.doors.cassette_file import (
     Journal,
     check_target,
@@ -55,7 +55,7 @@ def mode_of(path: Path) -> int:
 def test_a_cassette_is_loaded_from_its_file(target: Path) -> None:
     """What a recording put there is what a replay gets."""
     cassette = Cassette(exchanges=(exchange(1), exchange(2)))
-    put_in_place(target, write_cassette(cassette))
+    put_in_place(target, [write_cassette(cassette)])
 
     assert load_cassette(target) == cassette
 
@@ -66,7 +66,7 @@ def test_a_file_with_exact_numbers_is_strict_json(target: Path) -> None:
     cassette = Cassette(
         exchanges=(McpExchange(seq=1, call=McpCall(server="a", method="x"), answer=answer),)
     )
-    put_in_place(target, write_cassette(cassette))
+    put_in_place(target, [write_cassette(cassette)])
 
     assert b'"raw":{"/result":"{\\"std\\":NaN}"}' in target.read_bytes()
     assert load_cassette(target) == cassette
@@ -267,8 +267,8 @@ def test_a_folder_that_is_not_writable_is_named(tmp_path: Path) -> None:
 
 def test_putting_in_place_leaves_one_file(target: Path) -> None:
     """No temporary file stays in the repository."""
-    put_in_place(target, b"one")
-    put_in_place(target, b"two")
+    put_in_place(target, [b"one"])
+    put_in_place(target, [b"two"])
 
     assert target.read_bytes() == b"two"
     assert list(target.parent.iterdir()) == [target]
@@ -278,13 +278,13 @@ def test_a_new_cassette_has_the_usual_mode_and_an_old_one_keeps_its_own(target: 
     """A cassette is a file like others in the repository."""
     umask = os.umask(0o027)
     try:
-        put_in_place(target, b"one")
+        put_in_place(target, [b"one"])
     finally:
         os.umask(umask)
     assert mode_of(target) == 0o640
 
     target.chmod(0o604)
-    put_in_place(target, b"two")
+    put_in_place(target, [b"two"])
     assert mode_of(target) == 0o604
 
 
@@ -294,7 +294,7 @@ def test_a_symbolic_link_stays_one(target: Path) -> None:
     real.write_text("old")
     target.symlink_to(real)
 
-    put_in_place(target, b"new")
+    put_in_place(target, [b"new"])
 
     assert target.is_symlink()
     assert real.read_bytes() == b"new"
@@ -308,7 +308,7 @@ def test_a_failed_write_leaves_the_old_cassette_and_the_journal(target: Path) ->
     journal.close()
 
     with small_files(), pytest.raises(RecordingError) as caught:
-        put_in_place(target, b"x" * 200)
+        put_in_place(target, [b"x" * 200])
 
     assert "cannot be put in place, File too large" in str(caught.value)
     assert f"then run mcprec recover {journal.path}" in str(caught.value)
@@ -319,4 +319,4 @@ def test_a_failed_write_leaves_the_old_cassette_and_the_journal(target: Path) ->
 def test_a_target_whose_folder_went_away_is_named(tmp_path: Path) -> None:
     """The line says what to do where there is no journal to recover."""
     with pytest.raises(RecordingError, match="cannot be put in place, No such file or directory"):
-        put_in_place(tmp_path / "gone" / "t.mcp", b"x")
+        put_in_place(tmp_path / "gone" / "t.mcp", [b"x"])

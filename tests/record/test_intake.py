@@ -4,15 +4,13 @@ import json
 from dataclasses import replace
 
 from mcprec_addon.exchange import (
-    Exchange,
     Json,
     McpExchange,
     Message,
     ModelExchange,
-    Noise,
 )
 from mcprec_addon.record.intake import Intake
-from mcprec_addon.record.recorder import Recorder
+from mcprec_addon.record.recorder import Item, Recorder
 from mcprec_addon.record.taps import Tap
 from mcprec_addon.wire.http import Ending, HttpRequest
 
@@ -21,7 +19,7 @@ JSON = [("content-type", "application/json")]
 SSE = [("content-type", "text/event-stream")]
 
 
-class Kept(list[Exchange | Message | Noise]):
+class Kept(list[Item]):
     """What an intake handed on."""
 
     def exchanges(self) -> list[McpExchange]:

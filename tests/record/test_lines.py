@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcprec_addon.exchange import End, Exchange, Json, McpExchange, Message, Noise
+from mcprec_addon.exchange import End, EventGroup, Json, McpExchange, Message, Noise
+from mcprec_addon.long_events import GROUP_BYTES
 from mcprec_addon.record.lines import LineIntake, LineSplitter, Side
-from mcprec_addon.record.recorder import Recorder
+from mcprec_addon.record.recorder import Item, Recorder
 
-type Kept = list[Exchange | Message | Noise]
+type Kept = list[Item]
 
 
 def intake() -> tuple[LineIntake, Kept, Recorder]:
@@ -134,3 +135,21 @@ def test_a_handshake_tells_who_the_server_is() -> None:
 
     assert recorder.seen.servers["s"].name == "files"
     assert recorder.seen.protocol == ["2025-06-18"]
+
+
+def test_very_many_messages_of_a_call_go_ahead_of_it() -> None:
+    """They are not held until the answer comes; a question waits for its own answer."""
+    made, kept, _ = intake()
+    text = "x" * (GROUP_BYTES // 4)
+    made.feed("client", line(id=1, method="tools/call", params={"name": "a"}), 0)
+    made.feed("server", line(method="notifications/message", params={"data": text}) * 2, 1)
+    made.feed("server", line(id=9, method="roots/list"), 1)
+    made.feed("server", line(method="notifications/message", params={"data": text}) * 3, 2)
+    made.feed("client", line(id=9, result={"roots": []}), 3)
+    made.feed("server", line(id=1, result={}), 4)
+
+    early, exchange = kept
+    assert isinstance(early, EventGroup)
+    assert isinstance(exchange, McpExchange)
+    assert (early.seq, len(early.events)) == (1, 2)
+    assert [event.answer for event in exchange.answer.events] == [{"roots": []}, None, None, None]

@@ -1,16 +1,16 @@
 """Each call is numbered when it arrives and ends exactly once."""
 
 from mcprec_addon.exchange import (
-    Exchange,
     McpAnswer,
     McpCall,
+    McpExchange,
     Message,
     ModelAnswer,
     ModelCall,
+    ModelExchange,
     ModelUse,
-    Noise,
 )
-from mcprec_addon.record.recorder import Recorder
+from mcprec_addon.record.recorder import Item, Recorder
 
 ANSWER = McpAnswer(kind="result", value={})
 
@@ -19,8 +19,8 @@ def call(server: str = "tracker", method: str = "tools/list") -> McpCall:
     return McpCall(server=server, method=method)
 
 
-def recorder() -> tuple[Recorder, list[Exchange | Message | Noise]]:
-    kept: list[Exchange | Message | Noise] = []
+def recorder() -> tuple[Recorder, list[Item]]:
+    kept: list[Item] = []
     return Recorder(kept.append), kept
 
 
@@ -33,7 +33,7 @@ def test_numbers_follow_arrival_and_lines_follow_the_end() -> None:
     made.finish(second, ANSWER, at_ms=20)
     made.finish(first, ANSWER, at_ms=30)
 
-    ended = [(each.seq, each.ms) for each in kept if not isinstance(each, Message | Noise)]
+    ended = [(each.seq, each.ms) for each in kept if isinstance(each, McpExchange | ModelExchange)]
     assert ended == [(2, 15), (1, 30)]
 
 

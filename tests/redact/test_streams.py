@@ -1,5 +1,7 @@
 """Secrets split over the deltas of a stream."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from mcprec_addon.exchange import Json, StreamEvent
@@ -50,7 +52,7 @@ FORMATS = {
 }
 
 
-def joined(events: tuple[StreamEvent, ...], provider: str) -> str:
+def joined(events: Sequence[StreamEvent], provider: str) -> str:
     return "".join(delta.text for event in events for delta in deltas(event.value, provider))
 
 

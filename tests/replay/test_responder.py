@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from mcprec_addon.cassette.format import read_cassette, write_cassette
+from mcprec_addon.cassette.format import read_cassette
+from mcprec_addon.cassette.writing import write_cassette
 from mcprec_addon.exchange import (
     Cassette,
     Exchange,

@@ -45,7 +45,7 @@ def test_a_body_that_cannot_be_decoded_is_kept(coding: str) -> None:
 
     assert decoder.feed(b"\x07 this is no such coding at all") == b""
     assert decoder.failed
-    assert decoder.raw == b"\x07 this is no such coding at all"
+    assert decoder.undecoded == b"\x07 this is no such coding at all"
 
 
 def test_a_gzip_body_of_several_members_is_read_to_its_end() -> None:

@@ -1,0 +1,34 @@
+"""A long stream under redaction: what might still become part of a secret is held back.
+
+A secret may begin in one event and end in a later one. The last quarter of a group therefore
+waits for the next, and a secret that begins before it is found whole.
+"""
+
+from collections.abc import Callable, Sequence
+
+from mcprec_addon.exchange import StreamEvent
+
+type Redact = Callable[[Sequence[StreamEvent], int | None], tuple[StreamEvent, ...]]
+"""Redacts events; a secret must begin in the first so many of them, where a number is given."""
+
+_HELD_BACK = 4  # one event in so many
+
+
+class Window:
+    """The events of one stream that are not let go yet; its life is that stream."""
+
+    def __init__(self, redact: Redact) -> None:
+        self._redact = redact
+        self._held: tuple[StreamEvent, ...] = ()
+
+    def push(self, events: Sequence[StreamEvent]) -> tuple[StreamEvent, ...]:
+        """Take the next events; return those that are ready, without their secrets."""
+        waiting = (*self._held, *events)
+        ready = max(0, len(waiting) - 1 - len(events) // _HELD_BACK)
+        clean = self._redact(waiting, ready)
+        self._held = clean[ready:]
+        return clean[:ready]
+
+    def rest(self) -> tuple[StreamEvent, ...]:
+        """Return what was held back, secrets that begin in it still in it."""
+        return self._held
