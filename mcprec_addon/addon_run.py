@@ -13,6 +13,7 @@ from mcprec_addon.doors.recording import Recording
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Half
 from mcprec_addon.options import pointers, server_urls
+from mcprec_addon.replay.faults import check_faults, faults_of
 from mcprec_addon.replay.play import ModelStrategy, PlayOptions, Strategy
 from mcprec_addon.replay_end import Replayed, conclude_replay
 from mcprec_addon.replay_run import present_halves, several_answers_line, stage
@@ -45,6 +46,7 @@ OPTIONS = (
     Option("match", "How MCP calls are matched: auto, exact or ordered.", "auto"),
     Option("model_match", "How model calls are matched; also sequence.", "auto"),
     Option("ignore", "A pointer to leave out of matching.", ()),
+    Option("fault", "Break an answer: SEQ:cut@N, status=CODE, hang and others.", ()),
     Option("strict", "Repeat no tool call, guess nothing.", default=False),
     Option("all_used", "Fail when a recorded exchange was never used.", default=False),
 )
@@ -102,6 +104,7 @@ class AddonRun:
             "ModelStrategy", _choice(given, "model_match", get_args(ModelStrategy))
         )
         ignore = list(cast("Sequence[str]", given["ignore"]))
+        faults = list(cast("Sequence[str]", given["fault"]))
         cassette = load_cassette(path)
         asked = cast("frozenset[Half]", frozenset({half} if half else ()))
         halves = present_halves(cassette, asked, path=path)
@@ -110,7 +113,9 @@ class AddonRun:
             model_strategy=model_strategy,
             strict=bool(given["strict"]),
             ignore=pointers(ignore, option="--set mcprec_ignore"),
+            faults=faults_of(faults, option="--set mcprec_fault"),
         )
+        check_faults(options.faults, cassette, halves=halves, option="--set mcprec_fault")
         for warning in cassette.warnings:
             say(warning)
         player, responder = stage(cassette, options, halves=halves, environment=os.environ)

@@ -22,6 +22,7 @@ from mcprec_addon.cli_options import (
     CheckAnswers,
     Command,
     Config,
+    Fault,
     Force,
     HalfOption,
     Http,
@@ -193,6 +194,7 @@ def replay(
     allow: Allow = None,
     keep_env: KeepEnv = None,
     pace: Pace = None,
+    fault: Fault = None,
     report: Report = None,
     via: Via = None,
     print_: Print = "env",
@@ -204,6 +206,7 @@ def replay(
 ) -> int:
     """Run the agent against a cassette, with no server, no credential and no network."""
     from mcprec_addon.doors.report_file import check_report, write_report  # noqa: PLC0415
+    from mcprec_addon.replay.faults import faults_of  # noqa: PLC0415
     from mcprec_addon.replay.play import PlayOptions  # noqa: PLC0415
     from mcprec_addon.replay_end import conclude_replay  # noqa: PLC0415
     from mcprec_addon.replay_run import ReplayRun, run_replay  # noqa: PLC0415
@@ -217,6 +220,7 @@ def replay(
         halves=frozenset({half} if half else {"mcp", "model"}),
         ignore=pointers([*_joined("ignore", ignore), *_INPUT_IGNORED[input_match]]),
         check_answers=check_answers,
+        faults=faults_of(_joined("fault", fault)),
     )
     run = ReplayRun(
         path=cassette,

@@ -13,6 +13,7 @@ SETTINGS: dict[str, Kind] = {
     "allow": "list",
     "check-answers": "flag",
     "config": "paths",
+    "fault": "list",
     "half": "text",
     "ignore": "list",
     "input-match": "text",
@@ -111,6 +112,14 @@ Pace = Annotated[
         metavar="Nx",
         help="Answer at the pace of the recording, 1x, or N times as fast; else at once.",
         envvar="MCPREC_PACE",
+    ),
+]
+Fault = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SPEC",
+        help="Break an answer: SEQ:cut@N, reset@N, rst@N, status=CODE, error=CODE or hang.",
+        envvar="MCPREC_FAULT",
     ),
 ]
 Report = Annotated[

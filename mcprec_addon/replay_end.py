@@ -74,6 +74,7 @@ def conclude_replay(
         refused=turned.refused,
         absorbed=turned.absorbed,
         allowed=dict.fromkeys(replayed.allowed, 0),
+        faults=list(replayed.player.faults.lines()),
         warnings=list(_warnings(replayed)),
         child=replayed.child,
         demands=Demands(all_used=all_used, strict=strict),

@@ -12,14 +12,16 @@ from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.doors.certificates import Authority
 from mcprec_addon.doors.child import Doors, dummies, find_program, replay_environment
 from mcprec_addon.doors.http_server import HttpServer
+from mcprec_addon.doors.played_lines import replaying_lines
 from mcprec_addon.doors.routes import HOST, Ways
 from mcprec_addon.doors.run_folder import run_folder
-from mcprec_addon.doors.run_socket import RunSocket, replaying_lines
+from mcprec_addon.doors.run_socket import RunSocket
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Cassette, Exchange, Half
 from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.replay.faults import check_faults
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import PlayOptions
@@ -96,6 +98,7 @@ async def replay(run: ReplayRun) -> Replayed:
         via=run.via,
     )
     check_in_place(played.servers.configs, is_asked=run.in_place)
+    check_faults(run.options.faults, cassette, halves=halves)
     for warning in played.warnings():
         run.say(warning)
     environment = {**os.environ, **dummies(os.environ, sources=_variables(cassette), keep=run.keep)}

@@ -234,6 +234,8 @@ class Connection(HttpToolsProtocol):
 
     async def _send(self, turn: Turn, reply: Reply, head: bytes) -> None:
         pace = self._shared.pace
+        if reply.end == "hang":
+            await self.loop.create_future()  # until the client goes, which ends this task
         for at_ms, block in blocks(turn, reply, head, timed=pace is not None):
             if pace is not None:
                 await asyncio.sleep(turn.arrived + at_ms / 1000 / pace - self.loop.time())

@@ -30,6 +30,7 @@ class Filed:
         place: Its place in recorded order.
         used: How often it was handed out.
         is_settled: It need not be handed out any more.
+        is_broken: It was handed out with a fault, and is still to be handed out whole.
     """
 
     exchange: Exchange
@@ -38,6 +39,7 @@ class Filed:
     place: int
     used: int = 0
     is_settled: bool = False
+    is_broken: bool = False
 
     def is_of(self, era: Era | None) -> bool:
         """Whether it was recorded in an era, as far as both are known."""

@@ -3,12 +3,13 @@
 A broken answer ends the server, as it did: on stdio there is no other way to break one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from mcprec_addon.exchange import McpAnswer
 from mcprec_addon.jsonvalue import canonical
+from mcprec_addon.replay.faults import broken_lines, ends_server
 from mcprec_addon.replay.feed import Feed, Stream
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.player import Player
@@ -33,13 +34,13 @@ class LineReply:
     """What a stdio server says to one line.
 
     Attributes:
-        lines: JSON-RPC messages in order, without line ends.
+        lines: JSON-RPC messages in order, without line ends; `LongEvents` where very many.
         ends: The server exits behind them.
         sent: To be called once they are written, each once.
         streams: What else is fed from now on, on the same pipe.
     """
 
-    lines: tuple[Piece, ...] = ()
+    lines: Sequence[Piece] = ()
     ends: bool = False
     sent: tuple[Callable[[], None], ...] = ()
     streams: tuple[Stream, ...] = ()
@@ -86,7 +87,11 @@ class LineResponder:
                 if miss is not None:
                     self._on_miss(miss)
         replies = [self._answer(each) for each in messages if isinstance(each, Request)]
-        lines = tuple(piece for each in replies for piece in each.lines)
+        lines = (
+            replies[0].lines
+            if len(replies) == 1
+            else tuple(piece for each in replies for piece in each.lines)
+        )
         if lines and is_batch(line):
             joined = b"[" + b",".join(piece.data for piece in lines) + b"]"
             lines = (Piece(lines[-1].at_ms, joined),)
@@ -109,7 +114,7 @@ class LineResponder:
         call = mcp.call_of(one, self._label)
         plain = self._player.plain(call, era)
         if plain is not None:
-            return LineReply(tuple(mcp.messages_of(plain, mcp.caller_of(one))))
+            return LineReply(mcp.messages_of(plain, mcp.caller_of(one)))
         found = self._player.play(call, era=era)
         if isinstance(found, Miss):
             self._on_miss(found)
@@ -118,13 +123,17 @@ class LineResponder:
         if not isinstance(answer, McpAnswer):
             message = f"#{found.exchange.seq} is no MCP exchange"
             raise TypeError(message)
+        if found.fault is not None:
+            lines = mcp.messages_of(answer, mcp.caller_of(one), ms=found.exchange.ms or 0)
+            broken = broken_lines(lines, found.fault, one)
+            return LineReply(broken, ends=ends_server(found.fault))
         if answer.kind == "body":
             text = f"recorded over HTTP: status {answer.status} and no JSON-RPC"
             return LineReply((Piece(0, error_bytes(one.id, _INTERNAL_ERROR, text)),))
         if one.method == mcp.LISTEN and answer.kind != "error":
             return self._listen(one, found.exchange.seq, answer)
         return LineReply(
-            tuple(mcp.messages_of(answer, mcp.caller_of(one), ms=found.exchange.ms or 0)),
+            mcp.messages_of(answer, mcp.caller_of(one), ms=found.exchange.ms or 0),
             ends=answer.end in _ENDS,
             sent=(partial(self._feed.answered, self._label, found.exchange.seq),),
         )

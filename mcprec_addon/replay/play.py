@@ -6,6 +6,7 @@ from typing import Literal
 
 from mcprec_addon.exchange import Answer, Exchange, Half
 from mcprec_addon.jsonvalue import Pointer
+from mcprec_addon.replay.faults import Fault
 from mcprec_addon.replay.miss import Miss
 
 Strategy = Literal["auto", "exact", "ordered"]
@@ -22,6 +23,7 @@ class PlayOptions:
         strict: No tool call is repeated, an ambiguous binding misses.
         halves: Which halves are replayed.
         ignore: Pointers left out of every key, beside those that the cassette brings along.
+        faults: Answers that are broken on purpose.
         check_answers: A client that answers a server's request otherwise than recorded misses.
     """
 
@@ -31,6 +33,7 @@ class PlayOptions:
     halves: frozenset[Half] = frozenset({"mcp", "model"})
     ignore: tuple[Pointer, ...] = ()
     check_answers: bool = False
+    faults: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +45,14 @@ class Hit:
         answer: As it goes out.
         repeated: It was handed out before.
         guessed: Several answers fitted and recorded order decided.
+        fault: How it is broken on the way out; it counts as handed out, and comes again whole.
     """
 
     exchange: Exchange
     answer: Answer
     repeated: bool = False
     guessed: bool = False
+    fault: Fault | None = None
 
 
 @dataclass(slots=True, kw_only=True)

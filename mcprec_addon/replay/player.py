@@ -4,7 +4,6 @@ Strategies govern tool calls, prompts, resource reads and model calls; everythin
 always `auto`: answers in recorded order, then the last one again.
 """
 
-import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -27,6 +26,7 @@ from mcprec_addon.jsonvalue import canonical, parse_pointer
 from mcprec_addon.match.keys import Keys, digest, minted_ids
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.replay.answers import AnswerCheck
+from mcprec_addon.replay.faults import Faults
 from mcprec_addon.replay.filed import Filed, Shelf, comparable, counts, without_refusals
 from mcprec_addon.replay.miss import Miss, era_miss, find_miss
 from mcprec_addon.replay.play import Hit, ModelStrategy, PlayOptions, Tally
@@ -57,7 +57,7 @@ class Player:
         for exchange in self._recorded:
             self._file(exchange)
         self._model = [each for each in self._all if each.exchange.call.half == "model"]
-        self._asked_in_sequence = itertools.count(1)
+        self._asked_in_sequence = 0
         self._asked: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self._repeatable = {
             (exchange.call.server, name)
@@ -66,6 +66,7 @@ class Player:
             for name in repeatable_tools(exchange.answer.value)
         }
         self.tally = Tally()
+        self.faults = Faults(options.faults)
         self._answers = AnswerCheck(self._keys, bindings, ignore=self._ignore)
 
     def _file(self, exchange: Exchange) -> None:
@@ -232,11 +233,14 @@ class Player:
 
     def _next_in_sequence(self, live: Call, via: Via | None) -> Hit | Miss:
         """Return the next answer of the model half, whatever is asked."""
-        asked = next(self._asked_in_sequence)
+        asked = self._asked_in_sequence + 1
         if asked <= len(self._model):
             hit = self._hand_out(self._model[asked - 1], guessed=False)
+            if hit.fault is None:
+                self._asked_in_sequence = asked
             self._count(hit)
             return hit
+        self._asked_in_sequence = asked
         miss = find_miss(
             live,
             self._compared,
@@ -259,15 +263,16 @@ class Player:
         return call.method != "tools/call" or not self._options.strict
 
     def _hand_out(self, each: Filed, *, guessed: bool) -> Hit:
+        fault = self.faults.take(each.exchange.seq)
         repeated = each.used > 0
-        self._use(each)
-        answer = self._bindings.restore(each.exchange.answer)
-        return Hit(exchange=each.exchange, answer=answer, repeated=repeated, guessed=guessed)
-
-    def _use(self, each: Filed) -> None:
-        if not each.used:
+        if not repeated and not each.is_broken:
             self.tally.used[each.exchange.call.half] += 1
-        each.used += 1
+        each.is_broken |= fault is not None
+        each.used += fault is None
+        answer = self._bindings.restore(each.exchange.answer)
+        return Hit(
+            exchange=each.exchange, answer=answer, repeated=repeated, guessed=guessed, fault=fault
+        )
 
     def _count(self, hit: Hit) -> None:
         if hit.guessed:
@@ -283,7 +288,7 @@ class Player:
         left = [
             each.exchange
             for each in self._all
-            if not (each.used or each.is_settled) and counts(each.exchange)
+            if not (each.used or each.is_broken or each.is_settled) and counts(each.exchange)
         ]
         return sorted(left, key=lambda exchange: exchange.seq)
 

@@ -75,6 +75,7 @@ class RunReport:
         refused: Hosts that belong to no replayed half, with how often they were asked.
         absorbed: Hosts of swallowed telemetry, likewise.
         allowed: Hosts let through on request, likewise; 0 where that was not counted.
+        faults: What became of each answer that was to be broken, a sentence each.
         warnings: Anything else to be said, a sentence each.
         child: Exit status of the command; None where there was none.
         demands: What makes the run fail.
@@ -92,6 +93,7 @@ class RunReport:
     refused: Mapping[str, int] = field(default_factory=dict[str, int])
     absorbed: Mapping[str, int] = field(default_factory=dict[str, int])
     allowed: Mapping[str, int] = field(default_factory=dict[str, int])
+    faults: Sequence[str] = ()
     warnings: Sequence[str] = ()
     child: int | None = None
     demands: Demands = field(default_factory=Demands)
@@ -129,6 +131,7 @@ class RunReport:
                 {"seq": seq, "title": self.titles.get(seq)} for seq in dict.fromkeys(self.guessed)
             ],
             "used": {half: self.used.get(half, 0) for half in _HALVES if half in self.halves},
+            "faults": list[Json](self.faults),
             "warnings": list[Json](self.warnings),
             "child": self.child,
         }
@@ -272,6 +275,7 @@ def _leftover_lines(report: RunReport) -> Iterator[str]:
     if report.absorbed:
         hosts = ", ".join(_times(host, times) for host, times in report.absorbed.items())
         yield f"absorbed telemetry: {hosts}"
+    yield from map(one_line, report.faults)
     yield from (f"warning: {one_line(warning)}" for warning in report.warnings)
 
 

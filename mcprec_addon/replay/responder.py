@@ -21,6 +21,7 @@ from mcprec_addon.exchange import (
     ModelCall,
     Via,
 )
+from mcprec_addon.replay.faults import broken_mcp, broken_model
 from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import Hit
@@ -213,11 +214,13 @@ class Responder:
         if not isinstance(answer, McpAnswer):
             message = f"#{found.exchange.seq} is no MCP exchange"
             raise TypeError(message)
-        if one.method == mcp.LISTEN and answer.kind != "error":
+        if one.method == mcp.LISTEN and answer.kind != "error" and found.fault is None:
             return self._listen(label, one, found, answer)
         reply = mcp_reply.reply_of(
             answer, caller, ms=found.exchange.ms or 0, session=self._session(label, answer)
         )
+        if found.fault is not None:
+            return broken_mcp(reply, found.fault, one)
         return replace(reply, sent=partial(self.feed.answered, label, found.exchange.seq))
 
     def _session(self, label: str, answer: McpAnswer) -> str | None:
@@ -279,7 +282,8 @@ class Responder:
         if not isinstance(found.answer, ModelAnswer):
             message = f"#{found.exchange.seq} is no model exchange"
             raise TypeError(message)
-        return model.reply_of(found.answer, ms=found.exchange.ms or 0)
+        reply = model.reply_of(found.answer, ms=found.exchange.ms or 0)
+        return reply if found.fault is None else broken_model(reply, found.fault, call)
 
     def _recorded_way(self, label: str) -> Via | None:
         server = self._cassette.header.servers.get(label)

@@ -11,9 +11,9 @@ Ending = Literal["complete", "reset", "left", "stopped"]
 """How a connection ended, as a door sees it: body whole, broken by the server, given up by the
 client, or ended by the recorder."""
 
-ReplyEnd = Literal["complete", "reset", "rst", "hold"]
-"""How a door ends a reply: whole; by closing in the middle of the body; by a TCP reset; or not
-at all, the connection is left open until the client goes."""
+ReplyEnd = Literal["complete", "reset", "rst", "hold", "hang"]
+"""How a door ends a reply: whole; by closing in the middle of the body; by a TCP reset; not at all,
+the connection is left open until the client goes; or without having sent anything of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from mcprec_addon.wire.http import (
     body_bytes,
     text_or_bytes,
 )
-from mcprec_addon.wire.providers import api_of, error_body, find_api
+from mcprec_addon.wire.providers import api_of, error_body, error_kind, error_status, find_api
 from mcprec_addon.wire.sse import SseEvent, SseReader, encode_comment, encode_event
 
 _SSE = "text/event-stream"
@@ -249,6 +249,24 @@ def _event_bytes(event: StreamEvent) -> bytes:
             return encode_event(str(event.value), event=event.event)
         case "json":
             return encode_event(dumps(event.value).decode(), event=event.event)
+
+
+def error_reply(
+    call: ModelCall, message: str, *, status: int | None = None, kind: str | None = None
+) -> Reply:
+    """Return an error as a provider sends it; a client that tries again need not wait.
+
+    Args:
+        call: What is answered.
+        message: For a person.
+        status: HTTP status; by default the one that comes with `kind`.
+        kind: Type of the error; by default the one that comes with `status`.
+    """
+    status = status or error_status(kind or "")
+    kind = kind or error_kind(call.provider, status)
+    body = dumps(error_body(call.provider, message, kind=kind, code=kind))
+    headers = (("content-type", "application/json"), ("retry-after-ms", _SHORT_WAIT))
+    return Reply(status=status, headers=headers, pieces=(Piece(0, body),))
 
 
 def miss_reply(call: ModelCall, message: str) -> Reply:

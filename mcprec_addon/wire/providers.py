@@ -6,6 +6,7 @@ Adding one is adding a row and a capture; no other module knows a provider by na
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Literal
 
 from mcprec_addon.exchange import Json
@@ -155,6 +156,27 @@ ABSORBED: tuple[re.Pattern[str], ...] = tuple(
     )
 )
 
+# Types of errors by status, as the providers document them.
+_ANTHROPIC_KINDS: Mapping[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+_OPENAI_KINDS: Mapping[int, str] = {
+    400: "invalid_request_error",
+    401: "invalid_api_key",
+    403: "insufficient_permissions",
+    404: "model_not_found",
+    429: "rate_limit_exceeded",
+    500: "server_error",
+}
+_OTHER_KINDS = ((429, "insufficient_quota"), (503, "service_unavailable"))
+
 
 def find_api(path: str, body: Json) -> tuple[Provider, Api] | None:
     """Return the row of a JSON request by path and body; the host says nothing."""
@@ -179,17 +201,36 @@ def is_absorbed(path: str) -> bool:
     return any(pattern.search(path.partition("?")[0]) for pattern in ABSORBED)
 
 
-def error_body(provider: str, message: str) -> dict[str, Json]:
-    """Return an error in the provider's own shape."""
+def error_body(
+    provider: str,
+    message: str,
+    *,
+    kind: str = "invalid_request_error",
+    code: str = "mcprec_miss",
+) -> dict[str, Json]:
+    """Return an error in the provider's own shape.
+
+    Args:
+        provider: Name of its row.
+        message: For a person.
+        kind: The error's type.
+        code: Its code, where the provider has codes beside types.
+    """
     row = PROVIDERS.get(provider)
-    kind = "invalid_request_error"
     if row is not None and row.error == "anthropic":
         return {"type": "error", "error": {"type": kind, "message": message}}
-    return {
-        "error": {
-            "message": message,
-            "type": kind,
-            "param": None,
-            "code": "mcprec_miss",
-        }
-    }
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def error_kind(provider: str, status: int) -> str:
+    """Return the type of error that a provider sends with a status."""
+    row = PROVIDERS.get(provider)
+    kinds = _ANTHROPIC_KINDS if row is not None and row.error == "anthropic" else _OPENAI_KINDS
+    other = 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
+    return kinds.get(status, kinds[other])
+
+
+def error_status(kind: str) -> int:
+    """Return the status that comes with a type, or code, of error; 400 for one nobody knows."""
+    known = (*_ANTHROPIC_KINDS.items(), *_OPENAI_KINDS.items(), *_OTHER_KINDS)
+    return next((status for status, each in known if each == kind), 400)
