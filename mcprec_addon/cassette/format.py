@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final, cast
 
+from mcprec_addon.cassette.blobs import BlobReader, Read, no_blobs
 from mcprec_addon.cassette.damage import LineDamageError
 from mcprec_addon.cassette.exact import unescaped, without_raw
 from mcprec_addon.cassette.fields import Fields, RecordProblemError
@@ -54,18 +55,21 @@ def read_cassette(data: bytes, *, path: str) -> Cassette:
     return read_lines(_lines(data), path=path, is_journal=False)
 
 
-def read_lines(lines: Iterable[Line], *, path: str, is_journal: bool) -> Cassette:
+def read_lines(
+    lines: Iterable[Line], *, path: str, is_journal: bool, read_blob: Read = no_blobs
+) -> Cassette:
     """Return the cassette, or what a journal holds, in lines that are taken one by one.
 
     Args:
         lines: Blank ones too, so that they count.
         path: The file, as messages name it.
         is_journal: It is a journal: its header may be missing and its last line torn.
+        read_blob: Returns the blobs beside it.
 
     Raises:
         CassetteFormatError: A line is not a record of format 1; nothing else is raised.
     """
-    return _Reader(path, is_journal=is_journal).read(lines)
+    return _Reader(path, is_journal=is_journal, read_blob=read_blob).read(lines)
 
 
 def _lines(data: bytes) -> Iterator[Line]:
@@ -87,7 +91,7 @@ def read_journal(data: bytes, *, path: str) -> Cassette:
 class _Reader:
     """Reads records in the order of the file; its life is one file."""
 
-    def __init__(self, path: str, *, is_journal: bool) -> None:
+    def __init__(self, path: str, *, is_journal: bool, read_blob: Read) -> None:
         self._path = path
         self._is_journal = is_journal
         self._number = 1
@@ -101,6 +105,8 @@ class _Reader:
         self._lines_of: dict[int, int] = {}
         self._warnings: list[str] = []
         self._parts = PartReader()
+        self._read_blob = read_blob
+        self._blobs = BlobReader(read_blob)
         self._groups: tuple[Group, ...] = ()  # of the line that is read
         self._early: dict[int, list[Group]] = {}  # of streams whose exchange is still to come
         self._kinds = {
@@ -167,12 +173,26 @@ class _Reader:
             self._read_line(Line(text=line.whole()), torn=torn, is_last=is_last)
             return
         self._groups = line.groups
+        self._read_record(self._payload(value, spelled))
+
+    def _payload(self, value: dict[str, Json], spelled: bytes) -> dict[str, Json]:
+        """Return a record with everything in its place that the file has elsewhere."""
         has_raw = "raw" in value
         if has_raw:
             value = without_raw(value)
+        if b'"$blob"' in spelled:
+            value = self._with_blobs(value)
         if has_raw or b'"$' in spelled:  # a pointer of raw may bring in a key that is escaped
             value = self._without_markers(value)
-        self._read_record(value)
+        return value
+
+    def _with_blobs(self, record: dict[str, Json]) -> dict[str, Json]:
+        try:
+            return cast("dict[str, Json]", self._blobs.whole(record))
+        except RecordProblemError as error:
+            named = f"#{record['seq']}: " if "seq" in record else ""
+            message = f"{named}{error}"
+            raise RecordProblemError(message) from error
 
     def _without_markers(self, record: dict[str, Json]) -> dict[str, Json]:
         if record.get("kind") != "model":
@@ -216,7 +236,7 @@ class _Reader:
         self._note_seq(exchange.seq)
         groups = self._groups_of(exchange.seq)
         if groups:
-            events = long_mcp_events(groups, exchange.answer.events)
+            events = long_mcp_events(groups, exchange.answer.events, self._read_blob)
             exchange = replace(exchange, answer=replace(exchange.answer, events=events))
         self._mcp.append(exchange)
 
@@ -226,7 +246,7 @@ class _Reader:
         self._parts.add_request(exchange.seq, exchange.call.request)
         groups = self._groups_of(exchange.seq)
         if groups:
-            events, tail = long_stream_events(groups, exchange.answer.events)
+            events, tail = long_stream_events(groups, exchange.answer.events, self._read_blob)
             tail = exchange.answer.tail or tail
             exchange = replace(exchange, answer=replace(exchange.answer, events=events, tail=tail))
         self._model.append(exchange)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import cast
 
+from mcprec_addon.cassette.blobs import LEAST, BlobWriter, Keep
 from mcprec_addon.cassette.events import event_records, mcp_event_records
 from mcprec_addon.cassette.exact import escaped, with_raw
 from mcprec_addon.cassette.header import header_record
@@ -58,21 +59,81 @@ def write_events(group: EventGroup) -> bytes:
 
 
 def write_cassette(cassette: Cassette) -> bytes:
-    """Return a whole cassette as bytes."""
+    """Return a whole cassette as bytes, large content in its place."""
     return b"".join(piece.data for piece in cassette_pieces(cassette))
 
 
-def cassette_pieces(cassette: Cassette) -> Iterator[Piece]:
-    """Return a cassette piece by piece: a line, or a part of one that is too long to be held."""
-    yield _piece(write_header(cassette.header))
-    yield from _mcp_pieces(cassette)
-    models = [exchange for exchange in cassette.exchanges if isinstance(exchange, ModelExchange)]
-    if models or cassette.model_via is not None:
-        section: dict[str, Json] = {"kind": "section", "section": "model"}
-        yield _piece(_line(section | _present("via", cassette.model_via)))
-    writer = PartWriter()
-    for exchange in sorted(models, key=lambda exchange: exchange.seq):
-        yield from _model_pieces(exchange, cassette.model_via, writer)
+def cassette_pieces(cassette: Cassette, *, keep: Keep | None = None) -> Iterator[Piece]:
+    """Return a cassette piece by piece: a line, or a part of one that is too long to be held.
+
+    Args:
+        cassette: The cassette.
+        keep: Takes its blobs, each before the piece that refers to it; None: it has none.
+    """
+    return _Writer(keep).pieces(cassette)
+
+
+class _Writer:
+    """Writes one cassette."""
+
+    def __init__(self, keep: Keep | None) -> None:
+        self._blobs = BlobWriter(keep) if keep is not None else None
+        self._parts = PartWriter()
+
+    def pieces(self, cassette: Cassette) -> Iterator[Piece]:
+        yield _piece(write_header(cassette.header))
+        yield from self._mcp(cassette)
+        models = [each for each in cassette.exchanges if isinstance(each, ModelExchange)]
+        if models or cassette.model_via is not None:
+            section: dict[str, Json] = {"kind": "section", "section": "model"}
+            yield _piece(_line(section | _present("via", cassette.model_via)))
+        for exchange in sorted(models, key=lambda exchange: exchange.seq):
+            yield from self._model(exchange, cassette.model_via)
+
+    def _mcp(self, cassette: Cassette) -> Iterator[Piece]:
+        """Yield the MCP records in order: what has no seq stands behind the exchange before it."""
+        placed: list[tuple[tuple[int, int], McpExchange | Message | Noise]] = []
+        exchanges = (each for each in cassette.exchanges if isinstance(each, McpExchange))
+        placed.extend(((each.seq, 0), each) for each in exchanges)
+        placed.extend(((each.after, 1), each) for each in cassette.messages)
+        placed.extend(((each.after, 2), each) for each in cassette.noise)
+        for _, unit in sorted(placed, key=lambda place: place[0]):
+            match unit:
+                case McpExchange():
+                    server = cassette.header.servers.get(unit.call.server, Server())
+                    record = _escaped(mcp_record(unit, era=server.era, via=server.via))
+                    yield from self._exchange(record, unit)
+                case Message():
+                    yield self._line(_escaped(message_record(unit)))
+                case Noise():
+                    yield self._line(_escaped(noise_record(unit)))
+
+    def _model(self, exchange: ModelExchange, via: Via | None) -> Iterator[Piece]:
+        record = model_record(exchange, via=via)
+        shared = self._parts.shared(exchange.seq, record.pop("request", None))
+        rest = _escaped(record)
+        if exchange.call.request is not None:
+            # A place early in the line: what was asked is read before what came back.
+            rest = _inserted(rest, "request", shared.request, before="status")
+        yield from map(self._line, shared.parts)
+        yield from self._exchange(rest, exchange)
+
+    def _exchange(self, record: dict[str, Json], exchange: Exchange) -> Iterator[Piece]:
+        events = exchange.answer.events
+        if not isinstance(events, LongEvents):
+            yield self._line(record)
+            return
+        tail = exchange.answer.tail if isinstance(exchange, ModelExchange) else None
+        last: list[list[Json]] = [[{"tail": tail}]] if tail is not None else []
+        groups = chain(map(_escaped_events, events.groups()), last)
+        yield from long_pieces(self._referenced(record), map(self._referenced, groups))
+
+    def _line(self, record: dict[str, Json]) -> Piece:
+        line = _line(record)
+        return _piece(line if len(line) < LEAST else _line(self._referenced(record)))
+
+    def _referenced[V: Json](self, value: V) -> V:
+        return value if self._blobs is None else cast("V", self._blobs.referenced(value))
 
 
 def _piece(line: bytes) -> Piece:
@@ -81,43 +142,6 @@ def _piece(line: bytes) -> Piece:
 
 def _present(name: str, value: Json) -> dict[str, Json]:
     return {} if value is None else {name: value}
-
-
-def _mcp_pieces(cassette: Cassette) -> Iterator[Piece]:
-    """Yield the MCP records in order: what has no seq stands behind the exchange before it."""
-    placed: list[tuple[tuple[int, int], McpExchange | Message | Noise]] = []
-    exchanges = (each for each in cassette.exchanges if isinstance(each, McpExchange))
-    placed.extend(((each.seq, 0), each) for each in exchanges)
-    placed.extend(((each.after, 1), each) for each in cassette.messages)
-    placed.extend(((each.after, 2), each) for each in cassette.noise)
-    for _, unit in sorted(placed, key=lambda place: place[0]):
-        if isinstance(unit, McpExchange):
-            server = cassette.header.servers.get(unit.call.server, Server())
-            record = _escaped(mcp_record(unit, era=server.era, via=server.via))
-            yield from _exchange_pieces(record, unit)
-        else:
-            yield _piece(write_record(unit))
-
-
-def _model_pieces(exchange: ModelExchange, via: Via | None, writer: PartWriter) -> Iterator[Piece]:
-    record = model_record(exchange, via=via)
-    shared = writer.shared(exchange.seq, record.pop("request", None))
-    rest = _escaped(record)
-    if exchange.call.request is not None:
-        # A place early in the line: what was asked is read before what came back.
-        rest = _inserted(rest, "request", shared.request, before="status")
-    yield from map(_piece, map(_line, shared.parts))
-    yield from _exchange_pieces(rest, exchange)
-
-
-def _exchange_pieces(record: dict[str, Json], exchange: Exchange) -> Iterator[Piece]:
-    events = exchange.answer.events
-    if not isinstance(events, LongEvents):
-        yield _piece(_line(record))
-        return
-    tail = exchange.answer.tail if isinstance(exchange, ModelExchange) else None
-    last: list[list[Json]] = [[{"tail": tail}]] if tail is not None else []
-    yield from long_pieces(record, chain(map(_escaped_events, events.groups()), last))
 
 
 def _escaped_events(events: Sequence[McpEvent | StreamEvent]) -> list[Json]:

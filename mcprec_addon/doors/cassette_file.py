@@ -9,12 +9,16 @@ import os
 import secrets
 import shlex
 import stat
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from mcprec_addon.cassette.blobs import Read
 from mcprec_addon.cassette.format import read_lines
+from mcprec_addon.cassette.lines import Piece
+from mcprec_addon.cassette.writing import cassette_pieces
+from mcprec_addon.doors.blob_folder import BlobFolder
 from mcprec_addon.doors.cassette_lines import lines_in
 from mcprec_addon.errors import CassetteFileError, RecordingError
 from mcprec_addon.exchange import Cassette
@@ -23,18 +27,23 @@ _PRIVATE_MODE: Final = 0o600  # a journal may hold secrets that are recognised o
 _NEW_FILE_MODE: Final = 0o666  # less the umask, as for any new file
 
 
-def load_cassette(path: Path) -> Cassette:
+def load_cassette(path: Path, *, blobs: Read | None = None) -> Cassette:
     """Return the cassette in a file.
+
+    Args:
+        path: The file.
+        blobs: Reads its blobs; by default from the folder beside it.
 
     Raises:
         CassetteFileError: The file is missing, empty or unreadable.
-        CassetteFormatError: A line of it is not a record.
+        CassetteFormatError: A line of it is not a record, or a blob is missing or altered.
     """
     with _reading(path, f"is not there; record it: {_record_line(path)}"):
         if not any(line.text.strip() for line in lines_in(path)):
             problem = f"is empty; record it again, with --force: {_record_line(path)}"
             raise CassetteFileError(str(path), problem)
-        return read_lines(lines_in(path), path=str(path), is_journal=False)
+        read_blob = BlobFolder(path).read if blobs is None else blobs
+        return read_lines(lines_in(path), path=str(path), is_journal=False, read_blob=read_blob)
 
 
 def read_journal_file(path: Path) -> Cassette:
@@ -188,6 +197,35 @@ class Journal:
         except OSError as error:
             problem = f"cannot be deleted, {_reason(error)}; the recording is complete without it"
             raise RecordingError(str(self.path), problem) from error
+
+
+def put_cassette(
+    path: Path, cassette: Cassette, *, check: Callable[[Piece], None] = lambda _: None
+) -> None:
+    """Write a cassette and its blobs; the blobs first, and those no longer in use go last.
+
+    Args:
+        path: Where it goes.
+        cassette: The cassette.
+        check: Looks at each piece before it is written; what it raises ends the writing.
+
+    Raises:
+        RecordingError: It cannot be written; an existing file is as it was.
+    """
+    folder = BlobFolder(path)
+    kept: set[str] = set()
+
+    def keep(name: str, data: bytes) -> None:
+        folder.keep(name, data)
+        kept.add(name)
+
+    def pieces() -> Iterator[bytes]:
+        for piece in cassette_pieces(cassette, keep=keep):
+            check(piece)
+            yield piece.data
+
+    put_in_place(path, pieces())
+    folder.remove_all_but(kept)
 
 
 def put_in_place(path: Path, pieces: Iterable[bytes]) -> None:

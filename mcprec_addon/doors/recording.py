@@ -7,20 +7,20 @@ at once and ends the recording, not the traffic.
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from mcprec_addon import __version__
+from mcprec_addon.cassette.lines import Piece
 from mcprec_addon.cassette.writing import (
-    cassette_pieces,
     write_events,
     write_header,
     write_record,
 )
-from mcprec_addon.doors.cassette_file import Journal, put_in_place, read_journal_file
+from mcprec_addon.doors.cassette_file import Journal, put_cassette, read_journal_file
 from mcprec_addon.errors import McprecError, RecordingError
 from mcprec_addon.exchange import (
     Cassette,
@@ -214,13 +214,15 @@ class Recording:
         seen.servers = asked
         header = header_of(seen, recorded_at=self.recorded_at)
         whole = replace(header, redaction=closed.redaction, config=list(config))
-        put_in_place(self.target, self._without_leaks(cassette_of(closed, whole)))
+        put_cassette(self.target, cassette_of(closed, whole), check=self._check_leaks())
         self._journal.remove()
         return closed.redaction
 
-    def _without_leaks(self, cassette: Cassette) -> Iterator[bytes]:
+    def _check_leaks(self) -> Callable[[Piece], None]:
         number = 1
-        for piece in cassette_pieces(cassette):
+
+        def check(piece: Piece) -> None:
+            nonlocal number
             if self._redactor.leaks(piece.record.decode()):
                 problem = (
                     f"a known secret is still in line {number}; not written, "
@@ -228,7 +230,8 @@ class Recording:
                 )
                 raise RecordingError(str(self.target), problem)
             number += piece.data.endswith(b"\n")
-            yield piece.data
+
+        return check
 
     def _result(self, seen: Seen) -> Recorded:
         return Recorded(

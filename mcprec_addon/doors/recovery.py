@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mcprec_addon.cassette.writing import cassette_pieces
-from mcprec_addon.doors.cassette_file import put_in_place, read_journal_file
+from mcprec_addon.doors.cassette_file import put_cassette, read_journal_file
 from mcprec_addon.doors.recording import cassette_of, header_of
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Redaction
@@ -75,7 +74,6 @@ def recover(journal: Path) -> Recovered:
         redaction=Redaction(builtin=BUILTIN, placeholders=closed.counts),
         recovered=True,
     )
-    pieces = cassette_pieces(cassette_of(closed, header))
-    put_in_place(target, (piece.data for piece in pieces))
+    put_cassette(target, cassette_of(closed, header))
     journal.unlink()
     return Recovered(path=target, exchanges=len(found.exchanges), warnings=found.warnings)

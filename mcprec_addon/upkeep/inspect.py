@@ -18,7 +18,7 @@ from mcprec_addon.exchange import (
 from mcprec_addon.jsonvalue import one_line, pointer_text, shown
 from mcprec_addon.upkeep.channels import joined_texts
 from mcprec_addon.upkeep.layout import count_text, cut, json_lines, text_lines
-from mcprec_addon.upkeep.summary import Summary
+from mcprec_addon.upkeep.summary import Blobs, Summary
 from mcprec_addon.wire.titles import call_title
 
 _PLACES = 5  # places named for a class of placeholders
@@ -69,15 +69,18 @@ class Placeholders:
         }
 
 
-def summary(cassette: Cassette, *, name: str, size_bytes: int) -> Summary:
+def summary(
+    cassette: Cassette, *, name: str, size_bytes: int, blobs: Blobs | None = None
+) -> Summary:
     """Return what a cassette holds.
 
     Args:
         cassette: The cassette.
         name: What the caller calls it.
         size_bytes: Size of its file.
+        blobs: What stands beside it.
     """
-    return Summary(cassette=cassette, name=name, size_bytes=size_bytes)
+    return Summary(cassette=cassette, name=name, size_bytes=size_bytes, blobs=blobs or Blobs())
 
 
 def exchange_text(exchange: Exchange, cassette: Cassette) -> str:

@@ -1,8 +1,9 @@
 """What a cassette holds, in short: servers, models, placeholders, what is not complete."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mcprec_addon.exchange import (
     Cassette,
@@ -17,6 +18,25 @@ from mcprec_addon.jsonvalue import one_line, shown
 from mcprec_addon.upkeep.layout import columns, count_text, cut
 from mcprec_addon.wire.titles import asked_of, call_title
 
+_LONG_NAME = re.compile(r"([0-9a-f]{16})[0-9a-f]{48}")  # no page is wide enough for one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blobs:
+    """What stands beside a cassette.
+
+    Attributes:
+        count: Blobs that it refers to and that are whole.
+        size_bytes: Their size together.
+        problems: What is missing, altered or unreadable, a sentence each.
+        orphans: Files that nothing refers to.
+    """
+
+    count: int = 0
+    size_bytes: int = 0
+    problems: tuple[str, ...] = ()
+    orphans: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
@@ -25,6 +45,7 @@ class Summary:
     cassette: Cassette
     name: str
     size_bytes: int
+    blobs: Blobs = field(default_factory=Blobs)
 
     def text(self) -> str:
         """Return the summary for a person, no line wider than 100 characters."""
@@ -32,6 +53,7 @@ class Summary:
             "servers": list(_server_lines(self.cassette)),
             "model": _model_lines(self.cassette),
             "placeholders": _placeholder_lines(self.cassette),
+            "blobs": _blob_lines(self.blobs),
             "not complete": _end_lines(self.cassette),
             "rules": _rule_lines(self.cassette),
             "warnings": [f"  {one_line(warning)}" for warning in self.cassette.warnings],
@@ -87,6 +109,12 @@ class Summary:
             ],
             "model_via": self.cassette.model_via,
             "placeholders": dict[str, Json](header.redaction.placeholders),
+            "blobs": {
+                "count": self.blobs.count,
+                "size_bytes": self.blobs.size_bytes,
+                "problems": list[Json](self.blobs.problems),
+                "orphans": list[Json](self.blobs.orphans),
+            },
             "ends": [{"seq": each.seq, "end": each.answer.end} for each in _ended(self.cassette)],
             "ignore": list[Json](header.match.ignore),
             "normalize": list[Json](header.match.normalize),
@@ -182,6 +210,16 @@ def _placeholder_lines(cassette: Cassette) -> list[str]:
         places = count_text(len(redaction.inside), "known value")
         lines.append(f"  {places} left inside fields that are never touched")
     return lines
+
+
+def _blob_lines(blobs: Blobs) -> list[str]:
+    counted = f"  {count_text(blobs.count, 'file')}, {_size(blobs.size_bytes)}"
+    lines = [
+        *([counted] if blobs.count else []),
+        *(one_line(f"  {problem}") for problem in blobs.problems),
+        *(one_line(f"  nothing refers to {name}") for name in blobs.orphans),
+    ]
+    return [_LONG_NAME.sub(r"\1…", line) for line in lines]
 
 
 def _ended(cassette: Cassette) -> Iterable[Exchange]:
