@@ -14,7 +14,7 @@ from mitmproxy.net.server_spec import ServerSpec
 
 from mcprec_addon.doors.recording import Recording
 from mcprec_addon.doors.routes import HOST, Route, Target
-from mcprec_addon.record.intake import Tap
+from mcprec_addon.record.taps import Tap
 from mcprec_addon.wire.http import Ending, HttpRequest, first_header
 
 type Chain = Callable[[str, str, int], ServerSpec | None]

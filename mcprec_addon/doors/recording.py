@@ -19,10 +19,11 @@ from mcprec_addon.doors.cassette_file import Journal, put_in_place, read_journal
 from mcprec_addon.errors import McprecError, RecordingError
 from mcprec_addon.exchange import Cassette, End, Exchange, Header, Message, Noise, Redaction, Via
 from mcprec_addon.jsonvalue import one_line
-from mcprec_addon.record.intake import Intake, Tap
+from mcprec_addon.record.intake import Intake
 from mcprec_addon.record.lines import LineIntake
 from mcprec_addon.record.recorder import Recorder, Seen
 from mcprec_addon.record.summary import Died, Recorded
+from mcprec_addon.record.taps import Tap
 from mcprec_addon.redact.placeholders import Renumbered
 from mcprec_addon.redact.redactor import Closed, Redactor
 from mcprec_addon.redact.rules import default_rules
