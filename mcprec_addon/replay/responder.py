@@ -164,9 +164,7 @@ class Responder:
         replies = [self._answer(request, label, one) for one in asked]
         if not batch or replies[0].status != HTTPStatus.OK:  # a batch is refused as a whole
             return replies[0]
-        joined = b",".join(map(_json_body, replies))
-        reply = mcp_reply.json_reply(200, b"[" + joined + b"]")
-        return replace(reply, sent=partial(_tell_sent, replies))
+        return replace(mcp_reply.batch_reply(replies), sent=partial(_tell_sent, replies))
 
     def _half_is_off(self, label: str, messages: list[RpcMessage]) -> Reply:
         self.turned.refused["the mcp half"] += 1
@@ -328,10 +326,3 @@ def _tell_sent(replies: list[Reply]) -> None:
         if reply.sent is not None:
             reply.sent()
 
-
-def _json_body(reply: Reply) -> bytes:
-    """Return the JSON-RPC answer in a reply: its body, or the data of its last event."""
-    if not reply.streamed:
-        return reply.body
-    last = reply.pieces[-1].data if reply.pieces else b"data: null"
-    return last.partition(b"data: ")[2].strip()
