@@ -110,7 +110,7 @@ class LineResponder:
         plain = self._player.plain(call, era)
         if plain is not None:
             return LineReply(tuple(mcp.messages_of(plain, mcp.caller_of(one))))
-        found = self._player.play(call, era=era)
+        found = self._player.play(call, era=era, connected=True)
         if isinstance(found, Miss):
             self._on_miss(found)
             return LineReply((Piece(0, error_bytes(one.id, MISS_CODE, found.message())),))

@@ -81,6 +81,11 @@ def batch_reply(replies: Sequence[Reply]) -> Reply:
     )
 
 
+def message_in(event: bytes) -> bytes:
+    """Return the JSON-RPC message of an event that `as_event` made."""
+    return event.partition(b"data: ")[2].strip()
+
+
 def _reply_end(answer: McpAnswer) -> ReplyEnd:
     ends: dict[str | None, ReplyEnd] = {
         None: "complete",

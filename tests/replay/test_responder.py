@@ -131,7 +131,8 @@ def opened(reply: Reply) -> list[tuple[Json, int]]:
 
 
 def listen_to(url: str = URL, accept: str = "text/event-stream") -> HttpRequest:
-    return HttpRequest(method="GET", url=url, headers=(("accept", accept),))
+    version = ("mcp-protocol-version", "2025-11-25")  # the client has shaken hands
+    return HttpRequest(method="GET", url=url, headers=(("accept", accept), version))
 
 
 TOOLS = exchange(1, "tools/list", McpAnswer(kind="result", value={"tools": []}))
