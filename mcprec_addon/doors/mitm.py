@@ -16,6 +16,7 @@ from mcprec_addon.doors.recording import Recording
 from mcprec_addon.doors.routes import HOST, Route, Target
 from mcprec_addon.record.taps import Tap
 from mcprec_addon.wire.endpoint import EndpointLead
+from mcprec_addon.wire.headers import media_type
 from mcprec_addon.wire.http import Ending, HttpRequest, first_header
 
 type Chain = Callable[[str, str, int], ServerSpec | None]
@@ -114,10 +115,7 @@ class RecordAddon:
             response.headers["location"] = inside[1] + location.removeprefix(inside[0])
 
     def _stream(self, flow: http.HTTPFlow, tap: Tap) -> Callable[[bytes], Iterable[bytes] | bytes]:
-        inside = _inside(flow)
-        is_get = flow.request.method.upper() == "GET"
-        # As with a redirect: an absolute endpoint of HTTP+SSE would lead past our port.
-        lead = EndpointLead(*inside) if inside is not None and is_get else None
+        lead = _endpoint_lead(flow)
 
         def pass_on(chunk: bytes) -> Iterable[bytes] | bytes:
             if chunk:
@@ -167,6 +165,17 @@ def _inside(flow: http.HTTPFlow) -> tuple[str, str] | None:
     if target is None or target.label is None:
         return None
     return target.origin, f"http://{HOST}:{flow.metadata[_PORT]}"
+
+
+def _endpoint_lead(flow: http.HTTPFlow) -> EndpointLead | None:
+    """Return what keeps an absolute endpoint of HTTP+SSE inside, as a redirect is kept."""
+    inside = _inside(flow)
+    if inside is None or flow.response is None or flow.request.method.upper() != "GET":
+        return None
+    lines = lines_of(flow.response.headers)
+    is_stream = media_type(first_header(lines, "content-type")) == "text/event-stream"
+    is_packed = first_header(lines, "content-encoding") is not None
+    return EndpointLead(*inside) if is_stream and not is_packed else None
 
 
 def request_of(flow: http.HTTPFlow) -> HttpRequest:
