@@ -163,7 +163,7 @@ class McpTap:
 
     def answered(self, response: Response, at_ms: int) -> bool:
         """Take an answer that came on another stream; return whether it belongs here."""
-        if not self._reader.answered(response):
+        if not self._reader.answered(response, at_ms - self._pending[0].at_ms):
             return False
         if not self._reader.waits:
             self.end("complete", at_ms)
@@ -206,9 +206,11 @@ class McpTap:
         self._conversation.done(self)
         undecoded = bytes(self._decoder.raw) if self._decoder.failed else None
         answers = self._reader.finish(ending, without_events=self._is_open, undecoded=undecoded)
-        for pending, answer in zip(self._pending, answers, strict=True):
+        times = self._reader.times if len(answers) > 1 else [None]
+        for pending, answer, own in zip(self._pending, answers, times, strict=True):
             self._learn(pending, answer)
-            self._recorder.finish(pending, self._settled(answer), at_ms=at_ms)
+            ended = at_ms if own is None else pending.at_ms + own
+            self._recorder.finish(pending, self._settled(answer), at_ms=ended)
 
     def drop(self) -> None:
         """Forget the calls."""

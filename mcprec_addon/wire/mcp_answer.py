@@ -33,6 +33,7 @@ class _Open:
     caller: Caller
     events: list[McpEvent] = field(default_factory=list[McpEvent])
     response: Response | None = None
+    at_ms: int | None = None
 
 
 class McpAnswerReader:
@@ -93,7 +94,7 @@ class McpAnswerReader:
         if message is None or not isinstance(value, dict):
             return []
         if isinstance(message, Response):
-            self._answer(message)
+            self._answer(message, at_ms)
             return []
         return [self.said(value, at_ms)]
 
@@ -114,12 +115,17 @@ class McpAnswerReader:
         waiting = (open_ for open_ in self._open if open_.response is None)
         return any(_same_id(open_.caller.id, request_id) for open_ in waiting)
 
-    def answered(self, response: Response) -> bool:
+    def answered(self, response: Response, at_ms: int) -> bool:
         """Take a response that came on another stream; return whether it belongs here."""
         if not self.has_call(response.id):
             return False
-        self._answer(response)
+        self._answer(response, at_ms)
         return True
+
+    @property
+    def times(self) -> list[int | None]:
+        """When each request got its response; None where it came with the whole body, or never."""
+        return [open_.at_ms for open_ in self._open]
 
     def _waiting(self, value: dict[str, Json]) -> _Open:
         """Return the request a message belongs to: by its token, else the first unanswered."""
@@ -129,14 +135,14 @@ class McpAnswerReader:
         named = (open_ for open_ in unanswered if token is not None and open_.caller.token == token)
         return next(named, unanswered[0])
 
-    def _answer(self, response: Response) -> None:
+    def _answer(self, response: Response, at_ms: int | None = None) -> None:
         waiting = [open_ for open_ in self._open if open_.response is None]
         exact = (open_ for open_ in waiting if _same_id(open_.caller.id, response.id))
         # A lone request takes any answer: servers write "1" for 1, null or "server-error".
         fallback = waiting[0] if len(waiting) == 1 else None
         chosen = next(exact, fallback)
         if chosen is not None:
-            chosen.response = response
+            chosen.response, chosen.at_ms = response, at_ms
 
     def mint_session(self) -> None:
         """Note that this answer began a session; the id itself is never kept."""

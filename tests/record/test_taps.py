@@ -78,10 +78,15 @@ def test_a_batch_may_be_answered_in_any_order_by_events_of_their_own() -> None:
     both = b"[" + json.dumps(said).encode() + b"," + result({"prompts": []}, 2) + b"]"
 
     events = b"data: " + both + b"\n\ndata: " + result({"tools": []}, 1) + b"\n\n"
-    answer(made.request(post(batch), 0), events, lines=[("content-type", "text/event-stream")])
+    tap = made.request(post(batch), 0)
+    assert tap is not None
+    tap.head(200, [("content-type", "text/event-stream")])
+    tap.data(events[: len(both) + 8], 5)
+    tap.data(events[len(both) + 8 :], 7)
+    tap.finish("complete", 9)
 
-    found = [(each.answer.value, len(each.answer.events)) for each in kept.exchanges()]
-    assert found == [({"tools": []}, 1), ({"prompts": []}, 0)]
+    found = [(each.answer.value, len(each.answer.events), each.ms) for each in kept.exchanges()]
+    assert found == [({"tools": []}, 1, 7), ({"prompts": []}, 0, 5)]
 
 
 def test_a_refused_batch_is_refused_for_each_request() -> None:
