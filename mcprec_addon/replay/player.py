@@ -66,7 +66,8 @@ class Player:
             for name in repeatable_tools(exchange.answer.value)
         }
         self.tally = Tally()
-        self._answers = AnswerCheck(self._keys, bindings, ignore=self._ignore)
+        asked = cassette.messages if options.check_answers else ()
+        self._answers = AnswerCheck(self._keys, bindings, ignore=self._ignore, asked=asked)
 
     def _file(self, exchange: Exchange) -> None:
         # A cassette written or edited by hand may hold what a rule finds in an incoming call.
