@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -297,6 +297,7 @@ def made_copy(
     *,
     commands: Mapping[str, Sequence[str]],
     urls: Mapping[str, str],
+    sse: Collection[str],
     original: Path | None,
 ) -> dict[Path, Path]:
     """Write a config made from labels alone, for an agent whose own config is not there.
@@ -305,6 +306,7 @@ def made_copy(
         folder: The run's private folder.
         commands: What stands for each stdio server.
         urls: Addresses of the doors of HTTP servers.
+        sse: Labels of those that speak HTTP+SSE.
         original: The path the agent knows its config by, if any.
 
     Returns:
@@ -314,5 +316,5 @@ def made_copy(
     path = folder / "config" / known.name
     path.parent.mkdir(mode=0o700)
     is_toml = known.suffix == ".toml"
-    write_copy(path, made_config(commands=commands, urls=urls, toml=is_toml))
+    write_copy(path, made_config(commands=commands, urls=urls, sse=sse, toml=is_toml))
     return {known: path}

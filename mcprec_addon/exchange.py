@@ -288,6 +288,8 @@ class Message:
         after: Seq of the last answered exchange of that server, 0 at the start.
         on: Seq of the listen or GET exchange it came on, or None.
         at_ms: Whole milliseconds since that exchange's call arrived, or None.
+        id: Where a server asks something outside of any call: the id of its request.
+        answer: What the client answered to it.
         extra: Fields of the record that this version does not know.
     """
 
@@ -298,6 +300,8 @@ class Message:
     after: int = 0
     on: int | None = None
     at_ms: int | None = None
+    id: Json = None
+    answer: Json = None
     extra: dict[str, Json] = field(default_factory=dict[str, Json])
 
 

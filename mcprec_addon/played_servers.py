@@ -148,7 +148,8 @@ class PlayedServers:
             if _is_stdio(server)
         }
         others = {label: urls[label] for label in self.recorded if label not in commands}
-        copies = made_copy(folder, commands=commands, urls=others, original=self.missing)
+        sse = sse_labels(self.recorded)
+        copies = made_copy(folder, commands=commands, urls=others, sse=sse, original=self.missing)
         return replace(lead, copies=copies)
 
 
@@ -161,6 +162,11 @@ def recorded_servers(cassette: Cassette) -> dict[str, Server]:
         if isinstance(exchange, McpExchange)
     }
     return {**header, **{label: Server() for label in sorted(asked) if label not in header}}
+
+
+def sse_labels(recorded: Mapping[str, Server]) -> frozenset[str]:
+    """Return the labels of servers that were recorded over HTTP+SSE."""
+    return frozenset(label for label, each in recorded.items() if each.transport == "sse")
 
 
 def _is_stdio(server: Server) -> bool:

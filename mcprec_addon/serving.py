@@ -16,7 +16,7 @@ from mcprec_addon.doors.http_server import HttpServer
 from mcprec_addon.doors.stdio_server import serve_lines
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Cassette, Json, McpExchange
-from mcprec_addon.played_servers import recorded_servers
+from mcprec_addon.played_servers import recorded_servers, sse_labels
 from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
@@ -65,14 +65,16 @@ class Served:
     Attributes:
         servers: Address of each MCP server by label.
         variables: Variables that lead an agent to all of it.
+        sse: Labels of servers that were recorded over HTTP+SSE.
     """
 
     servers: Mapping[str, str]
     variables: Mapping[str, str]
+    sse: frozenset[str] = frozenset()
 
     def config(self) -> dict[str, Json]:
         """Return a config that leads an agent to the servers."""
-        return made_config(commands={}, urls=self.servers)
+        return made_config(commands={}, urls=self.servers, sse=self.sse)
 
 
 def serve_http(
@@ -105,9 +107,11 @@ def serve_http(
     player, responder = stage(
         cassette, PlayOptions(), halves=halves, environment=os.environ, on_miss=_teller(say)
     )
-    labels = [*recorded_servers(cassette)] if server is None else [server]
+    recorded = recorded_servers(cassette)
+    labels = [*recorded] if server is None else [server]
+    sse = sse_labels(recorded)
     front = HttpServer(_by_path(responder.respond, labels), authority=None)
-    asyncio.run(_serve(front, address, labels, announce))
+    asyncio.run(_serve(front, address, labels, lambda served: announce(replace(served, sse=sse))))
     replayed = Replayed(
         cassette=cassette,
         player=player,

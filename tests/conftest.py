@@ -45,6 +45,13 @@ def mcp1_server(mcp1_python: str) -> Generator[Peer]:
 
 
 @pytest.fixture(scope="session")
+def sse_url(mcp1_python: str) -> Generator[str]:
+    """Serve MCP with the 1.x SDK over HTTP+SSE, and return where its streams are opened."""
+    with started("tests.peers.mcp1_server", "--sse", python=mcp1_python) as peer:
+        yield f"{peer.origin}/sse"
+
+
+@pytest.fixture(scope="session")
 def node_peers() -> Path:
     """Return a folder with `client.mjs` and, installed beside it, the Node peers."""
     named = os.environ.get("MCPREC_TEST_NODE_PEERS")

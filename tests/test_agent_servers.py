@@ -199,7 +199,7 @@ def test_a_config_is_made_where_there_is_none(name: str | None, tmp_path: Path) 
     original = None if name is None else Path("/gone") / name
 
     ((known, copy),) = made_copy(
-        tmp_path, commands={"a": ["run", "a"]}, urls={"b": "http://b"}, original=original
+        tmp_path, commands={"a": ["run", "a"]}, urls={"b": "http://b"}, sse=[], original=original
     ).items()
 
     assert known == (original or Path("mcp.json"))

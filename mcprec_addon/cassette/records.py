@@ -136,6 +136,10 @@ def message_record(message: Message) -> dict[str, Json]:
         record["on"] = message.on
     if message.at_ms is not None:
         record["at"] = message.at_ms
+    if message.id is not None:
+        record["id"] = message.id
+    if message.answer is not None:
+        record["answer"] = message.answer
     return record | message.extra
 
 
@@ -305,6 +309,8 @@ def read_message(fields: Fields, server: str | None) -> Message:
         after=fields.whole("after") or 0,
         on=fields.whole("on"),
         at_ms=fields.whole("at"),
+        id=fields.value("id"),
+        answer=fields.value("answer"),
         extra=fields.rest,
     )
 

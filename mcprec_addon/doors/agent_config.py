@@ -7,7 +7,7 @@ path is made absolute where only the second can be meant.
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -261,21 +261,27 @@ def write_copy(path: Path, value: dict[str, Json]) -> None:
 
 
 def made_config(
-    *, commands: Mapping[str, Sequence[str]], urls: Mapping[str, str], toml: bool = False
+    *,
+    commands: Mapping[str, Sequence[str]],
+    urls: Mapping[str, str],
+    sse: Collection[str] = (),
+    toml: bool = False,
 ) -> dict[str, Json]:
     """Return a config of servers that no config declared.
 
     Args:
         commands: What stdio servers are started as, by label.
         urls: Addresses of HTTP servers by label.
+        sse: Labels of those that speak HTTP+SSE.
         toml: As Codex wants it, which tells the kind of a server by its keys alone.
     """
     entries: dict[str, Json] = {
         label: {"command": words[0], "args": list[Json](words[1:])}
         for label, words in commands.items()
     }
-    kind: dict[str, Json] = {} if toml else {"type": "http"}
-    entries |= {label: {**kind, "url": url} for label, url in urls.items()}
+    for label, url in urls.items():
+        kind: dict[str, Json] = {} if toml else {"type": "sse" if label in sse else "http"}
+        entries[label] = {**kind, "url": url}
     return {"mcp_servers" if toml else "mcpServers": entries}
 
 

@@ -29,7 +29,7 @@ from mcprec_addon.doors.http_framing import (
     frames,
     head_bytes,
 )
-from mcprec_addon.doors.paced import Paced
+from mcprec_addon.doors.paced import Paced, write_aside
 from mcprec_addon.exchange import Via
 from mcprec_addon.long_events import LongEvents
 from mcprec_addon.wire.http import HttpRequest, Piece, Reply, first_header
@@ -209,7 +209,7 @@ class Connection(HttpToolsProtocol):
                 body = (frame for _, frame in frames(turn, reply))
                 self.transport.write(b"".join((head, *body)))
                 self._end(turn, reply)
-                _tell_sent(reply)
+                self._tell_sent(reply)
             else:
                 self._sending = self.loop.create_task(self._send(turn, reply, head))
                 self._shared.tasks.add(self._sending)
@@ -243,7 +243,7 @@ class Connection(HttpToolsProtocol):
             if self.transport.is_closing():
                 return
             self.transport.write(block)
-        _tell_sent(reply)
+        self._tell_sent(reply)
         if reply.end == "rst":
             # A reset throws the buffer away, so it is emptied first; with 0, TLS never resumes.
             self.transport.set_write_buffer_limits(1)
@@ -296,7 +296,8 @@ class Connection(HttpToolsProtocol):
         elif reply.end != "complete" or not turn.keep_alive or closes(reply):
             self.transport.close()
 
-
-def _tell_sent(reply: Reply) -> None:
-    if reply.sent is not None:
-        reply.sent()
+    def _tell_sent(self, reply: Reply) -> None:
+        if reply.sent is not None:
+            reply.sent()
+        if reply.aside is not None:
+            write_aside(reply.aside, pace=self._shared.pace)

@@ -5,7 +5,7 @@ A tap must not raise: mitmproxy would drop that event in silence.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import urlsplit
 
 from mitmproxy import ctx, http, tls
@@ -15,6 +15,8 @@ from mitmproxy.net.server_spec import ServerSpec
 from mcprec_addon.doors.recording import Recording
 from mcprec_addon.doors.routes import HOST, Route, Target
 from mcprec_addon.record.taps import Tap
+from mcprec_addon.wire.endpoint import EndpointLead
+from mcprec_addon.wire.headers import media_type
 from mcprec_addon.wire.http import Ending, HttpRequest, first_header
 
 type Chain = Callable[[str, str, int], ServerSpec | None]
@@ -98,7 +100,7 @@ class RecordAddon:
         if response is None:
             return
         tap: Tap | None = flow.metadata.get(_TAP)
-        response.stream = True if tap is None else self._stream(tap)
+        response.stream = True if tap is None else self._stream(flow, tap)
         if tap is not None:
             lines = lines_of(response.headers)
             status = response.status_code
@@ -107,19 +109,19 @@ class RecordAddon:
 
     def _keep_redirect_inside(self, flow: http.HTTPFlow, response: http.Response) -> None:
         """Lead a redirect within the upstream through our port, or it would escape recording."""
-        target: Target | None = flow.metadata.get(_TARGET)
+        inside = _inside(flow)
         location = first_header(lines_of(response.headers), "location")
-        if target is None or target.label is None or location is None:
-            return
-        if location.startswith(f"{target.origin}/"):
-            door = f"http://{HOST}:{flow.metadata[_PORT]}"
-            response.headers["location"] = door + location.removeprefix(target.origin)
+        if inside is not None and location is not None and location.startswith(f"{inside[0]}/"):
+            response.headers["location"] = inside[1] + location.removeprefix(inside[0])
 
-    def _stream(self, tap: Tap) -> Callable[[bytes], bytes]:
-        def pass_on(chunk: bytes) -> bytes:
+    def _stream(self, flow: http.HTTPFlow, tap: Tap) -> Callable[[bytes], Iterable[bytes] | bytes]:
+        lead = _endpoint_lead(flow)
+
+        def pass_on(chunk: bytes) -> Iterable[bytes] | bytes:
             if chunk:
                 self._recording.guarded(lambda: tap.data(chunk, self._recording.now_ms()))
-            return chunk
+            # mitmproxy would write no bytes at all as an empty chunk, the end of the body.
+            return chunk if lead is None else filter(None, [lead.feed(chunk)])
 
         return pass_on
 
@@ -155,6 +157,25 @@ class RecordAddon:
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """Count a client that does not trust our certificate."""
         self._recording.distrusted[data.conn.sni or "unknown host"] += 1
+
+
+def _inside(flow: http.HTTPFlow) -> tuple[str, str] | None:
+    """Return the origin of a server that has a port of ours, and what stands for it there."""
+    target: Target | None = flow.metadata.get(_TARGET)
+    if target is None or target.label is None:
+        return None
+    return target.origin, f"http://{HOST}:{flow.metadata[_PORT]}"
+
+
+def _endpoint_lead(flow: http.HTTPFlow) -> EndpointLead | None:
+    """Return what keeps an absolute endpoint of HTTP+SSE inside, as a redirect is kept."""
+    inside = _inside(flow)
+    if inside is None or flow.response is None or flow.request.method.upper() != "GET":
+        return None
+    lines = lines_of(flow.response.headers)
+    is_stream = media_type(first_header(lines, "content-type")) == "text/event-stream"
+    is_packed = first_header(lines, "content-encoding") is not None
+    return EndpointLead(*inside) if is_stream and not is_packed else None
 
 
 def request_of(flow: http.HTTPFlow) -> HttpRequest:

@@ -11,6 +11,7 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from mcprec_addon.doors.http_server import HttpServer
 from mcprec_addon.doors.mitm import request_of
+from mcprec_addon.doors.paced import write_aside
 from mcprec_addon.doors.routes import HOST
 from mcprec_addon.replay.responder import Responder
 from mcprec_addon.wire.http import HttpRequest, Reply
@@ -52,6 +53,8 @@ class ReplayAddon:
                 reply.body,
                 [(name.encode(), value.encode()) for name, value in reply.headers],
             )
+            if reply.aside is not None:
+                write_aside(reply.aside, pace=None)
             return
         token = secrets.token_hex(8)
         self._plans[token] = reply

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
+from mcprec_addon.wire.http import Aside
+
 
 class Paced:
     """What is written in answer to one call, in order.
@@ -52,3 +54,11 @@ class Paced:
 
         timer = self._loop.call_at(self.due, run)
         self._timers.add(timer)
+
+
+def write_aside(aside: Aside, *, pace: float | None) -> None:
+    """Write what a request leads to on another stream, from now on; `pace` as in `Paced`."""
+    paced = Paced(aside.write, pace=pace)
+    for piece in aside.pieces:
+        paced.send(piece.data, piece.at_ms)
+    paced.then(aside.sent)

@@ -194,6 +194,7 @@ class Recording:
         for tap in self._taps:
             self.guarded(partial(tap.finish, "stopped", self.now_ms()))
         self._taps.clear()
+        self.guarded(self._intake.close)
         self._journal.close()
         seen = self._recorder.seen
         result = self._result(seen)

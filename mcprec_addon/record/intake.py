@@ -1,15 +1,16 @@
 """HTTP requests and the bytes of their answers -> the recorder, whichever door they came by.
 
 A door shows each request once; where it belongs to a half it gets a tap to pass the answer's
-bytes to. Both are pure: time comes in as milliseconds since the recording began.
+bytes to. Time comes in as milliseconds since the recording began.
 """
 
 from collections import Counter
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from mcprec_addon.exchange import McpCall
+from mcprec_addon.record.conversation import Conversation
 from mcprec_addon.record.recorder import Recorder
+from mcprec_addon.record.streams import ResumedTap, StreamTap
 from mcprec_addon.record.taps import McpTap, ModelTap, NotificationTap, Tap, plain
 from mcprec_addon.wire import mcp, model
 from mcprec_addon.wire.coding import decoded
@@ -28,7 +29,6 @@ class Intake:
 
     Attributes:
         others: Requests that belong to neither half, by host.
-        refused_oauth: Labels of servers that asked for OAuth.
     """
 
     def __init__(self, recorder: Recorder, urls: Mapping[str, str]) -> None:
@@ -40,12 +40,19 @@ class Intake:
         """
         self._recorder = recorder
         self._labels = {server_address(url): label for label, url in urls.items()}
-        self._urls = {label: server_address(url) for label, url in urls.items()}
-        self._taps: list[McpTap] = []
+        self._conversations: dict[tuple[str, str | None], Conversation] = {}
+        self._channels: dict[str, Conversation] = {}
         self.others: Counter[str] = Counter()
-        self.refused_oauth: set[str] = set()
-        for label, url in self._urls.items():
-            recorder.server(label, transport="http", url=url)
+        for label, url in urls.items():
+            recorder.server(label, transport="http", url=server_address(url))
+
+    @property
+    def refused_oauth(self) -> set[str]:
+        """Labels of servers that asked for OAuth."""
+        return {each.label for each in self._every() if each.asked_for_oauth}
+
+    def _every(self) -> list[Conversation]:
+        return [*self._conversations.values(), *self._channels.values()]
 
     def request(self, request: HttpRequest, at_ms: int) -> Tap | None:
         """Take a request; return the tap for its answer, or None where it is not recorded."""
@@ -57,16 +64,20 @@ class Intake:
         if call is not None:
             pending = self._recorder.begin(call, at_ms=at_ms, via=request.via)
             return ModelTap(self._recorder, pending)
+        if request.method == "GET" and "text/event-stream" in (request.header("accept") or ""):
+            return self._stream(request, at_ms)
+        self._beside(request)
+        return None
+
+    def _beside(self, request: HttpRequest) -> None:
+        """Take what is no call: the end of a session, or OAuth beside the endpoint, and others."""
         label = self._known_label(request)
         if label is None:
-            self.others[urlsplit(request.url).netloc] += 1
-            return None
-        accepts = request.header("accept") or ""
-        if request.method == "GET" and "text/event-stream" in accepts:
-            return self._listening(request, label, at_ms)
-        if request.method == "POST":
+            self.pass_over(request)
+        elif request.method == "DELETE":
+            self._conversation(request, label).close()
+        elif request.method == "POST":
             self.others[label] += 1
-        return None  # the end of a session, or OAuth beside the endpoint: never in a cassette
 
     def _known_label(self, request: HttpRequest) -> str | None:
         return request.label or self._labels.get(server_address(request.url))
@@ -81,47 +92,67 @@ class Intake:
         self._recorder.server(label, transport="http", url=url)
         return label
 
+    def _conversation(self, request: HttpRequest, label: str) -> Conversation:
+        key = label, request.header(mcp.SESSION_HEADER)
+        return self._conversations.setdefault(key, Conversation(label))
+
     def _mcp(self, request: HttpRequest, messages: list[RpcMessage], at_ms: int) -> Tap | None:
-        label = self._label(request)
+        channel = self._channels.get(request.url)
+        conversation = channel or self._conversation(request, self._label(request))
+        label = conversation.label
         asked = [message for message in messages if isinstance(message, Request)]
         for message in messages:
-            if isinstance(message, Response) and not self._client_answered(label, message):
-                self.others[f"{label} (answers to nothing asked)"] += 1
-        sent = [message for message in messages if isinstance(message, Notification)]
+            if isinstance(message, Response) and not conversation.client_answered(message):
+                self.unclaimed(label)
+        notes = [message for message in messages if isinstance(message, Notification)]
+        sent = [note for note in notes if not self._gives_up(conversation, note, at_ms)]
         if asked:
             for note in sent:
                 self._recorder.message(label, "client", plain(note))
-            return self._calls(request, label, asked, at_ms)
-        return NotificationTap(self._recorder, label, sent, at_ms, request) if sent else None
+            return self._calls(request, conversation, asked, at_ms)
+        if not sent:
+            return None
+        return NotificationTap(conversation, self._recorder, sent, at_ms, request)
 
-    def _calls(self, request: HttpRequest, label: str, asked: list[Request], at_ms: int) -> McpTap:
+    def _gives_up(self, conversation: Conversation, note: Notification, at_ms: int) -> bool:
+        """Whether a notification ends a call whose answer would come on a shared stream."""
+        cancelled = mcp.cancelled_id(note) if conversation.is_shared else None
+        return cancelled is not None and conversation.cancelled(cancelled, at_ms)
+
+    def _calls(
+        self, request: HttpRequest, conversation: Conversation, asked: list[Request], at_ms: int
+    ) -> McpTap:
         era = mcp.era_of(asked[0], dict(request.headers))
+        calls = [mcp.call_of(one, conversation.label) for one in asked]
         pending = [
-            self._recorder.begin(mcp.call_of(one, label), at_ms=at_ms, via=request.via, era=era)
-            for one in asked
+            self._recorder.begin(call, at_ms=at_ms, via=request.via, era=era) for call in calls
         ]
-        tap = McpTap(self, self._recorder, label, asked, pending)
-        self._taps.append(tap)
-        return tap
+        return McpTap(conversation, self._recorder, asked, pending)
 
-    def _listening(self, request: HttpRequest, label: str, at_ms: int) -> McpTap:
-        call = McpCall(server=label, method="", http_method="GET")
-        pending = self._recorder.begin(call, at_ms=at_ms, via=request.via, era="classic")
-        tap = McpTap(self, self._recorder, label, [], [pending])
-        self._taps.append(tap)
-        return tap
+    def _stream(self, request: HttpRequest, at_ms: int) -> Tap:
+        label = self._known_label(request)
+        conversation = None if label is None else self._conversation(request, label)
+        last = request.header("last-event-id")
+        cut = conversation.resumed(last) if conversation is not None and last else None
+        if cut is not None:
+            return ResumedTap(cut)
+        return StreamTap(self, self._recorder, request, at_ms, conversation)
 
-    def _client_answered(self, label: str, response: Response) -> bool:
-        return any(
-            tap.label == label and tap.reader.client_answered(response.id, response.value)
-            for tap in self._taps
-        )
+    def open_channel(self, request: HttpRequest, url: str) -> Conversation:
+        """Return the conversation of an HTTP+SSE client, which posts to `url` from now on."""
+        label = self._label(request)
+        self._recorder.server(label, transport="sse", url=server_address(request.url))
+        return self._channels.setdefault(url, Conversation(label, is_shared=True))
 
-    def done(self, tap: McpTap) -> None:
-        """Let go of a tap that has finished."""
-        if tap in self._taps:
-            self._taps.remove(tap)
+    def unclaimed(self, label: str) -> None:
+        """Count an answer that nothing asked for."""
+        self.others[f"{label} (answers to nothing asked)"] += 1
 
-    def asked_for_oauth(self, label: str) -> None:
-        """Take note of a server that asks its client to sign in."""
-        self.refused_oauth.add(label)
+    def pass_over(self, request: HttpRequest) -> None:
+        """Count a request that belongs to neither half."""
+        self.others[urlsplit(request.url).netloc] += 1
+
+    def close(self) -> None:
+        """End what waits for a cut stream to go on."""
+        for conversation in self._every():
+            conversation.close()

@@ -10,6 +10,7 @@ from typing import Literal
 from mcprec_addon.exchange import End, Json, McpAnswer, McpEvent
 from mcprec_addon.jsonvalue import JsonError, canonical, loads
 from mcprec_addon.long_events import GROUP_BYTES
+from mcprec_addon.record.questions import Questions
 from mcprec_addon.record.recorder import Pending, Recorder
 from mcprec_addon.wire import mcp
 from mcprec_addon.wire.jsonrpc import Notification, Request, Response, message_of
@@ -67,6 +68,7 @@ class LineIntake:
         self._label = label
         self._lines: dict[Side, LineSplitter] = {"client": LineSplitter(), "server": LineSplitter()}
         self._calls: dict[bytes, _Call] = {}
+        self._questions = Questions(recorder)
         self.noise = 0
         self.answered = 0
 
@@ -80,6 +82,7 @@ class LineIntake:
         for side, splitter in self._lines.items():
             for line in splitter.rest():
                 self._line(side, line, at_ms)
+        self._questions.close()
         for call in [*self._calls.values()]:
             end = None if call.request.method == mcp.LISTEN and ending == "left" else ending
             self._end(call, McpAnswer(kind="none", events=tuple(call.events), end=end), at_ms)
@@ -171,12 +174,12 @@ class LineIntake:
                 if mcp.is_question(event, response.id):
                     call.events[index] = mcp.with_answer(event, response.value)
                     return
+        self._questions.answered(response.id, response.value)
 
     def _server_said(self, value: dict[str, Json], at_ms: int, size: int) -> None:
         call = self._call_of(value)
         if call is None:
-            plain = {key: member for key, member in value.items() if key != "jsonrpc"}
-            self._recorder.message(self._label, "server", plain)
+            self._questions.take(self._recorder.question(self._label, value))
             return
         since = at_ms - call.pending.at_ms
         event = mcp.event_of(value, since, call.caller)

@@ -140,16 +140,41 @@ class Recorder:
         at_ms: int | None = None,
     ) -> None:
         """Hand on what one side sent on its own; `at_ms` counts from the call it came on."""
-        self._sink(
-            Message(
-                server=server,
-                sender=sender,
-                method=str(message.get("method", "")),
-                params=message.get("params"),
-                after=self._answered.get(server, 0),
-                on=on.seq if on is not None else None,
-                at_ms=at_ms,
-            )
+        self._sink(self._message(server, sender, message, on=on, at_ms=at_ms))
+
+    def question(
+        self,
+        server: str,
+        message: dict[str, Json],
+        *,
+        on: Pending | None = None,
+        at_ms: int | None = None,
+    ) -> Message:
+        """Return what a server asks outside of any call, for `hand_on` once it is answered."""
+        return self._message(server, "server", message, on=on, at_ms=at_ms)
+
+    def hand_on(self, message: Message) -> None:
+        """Hand on a message that is whole."""
+        self._sink(message)
+
+    def _message(
+        self,
+        server: str,
+        sender: Literal["client", "server"],
+        message: dict[str, Json],
+        *,
+        on: Pending | None,
+        at_ms: int | None,
+    ) -> Message:
+        return Message(
+            server=server,
+            sender=sender,
+            method=str(message.get("method", "")),
+            params=message.get("params"),
+            after=self._answered.get(server, 0),
+            on=on.seq if on is not None else None,
+            at_ms=at_ms,
+            id=message.get("id"),
         )
 
     def noise(self, server: str, text: str) -> None:

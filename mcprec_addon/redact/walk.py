@@ -114,7 +114,11 @@ def answer(answer: Answer, change: Change, *, provider: str = "") -> Answer:
 
 def message(message: Message, change: Change) -> Message:
     """Return a message, changed."""
-    return replace(message, params=change.json(message.params, "params", "mcp"))
+    return replace(
+        message,
+        params=change.json(message.params, "params", "mcp"),
+        answer=change.json(message.answer, "answer", "mcp"),
+    )
 
 
 def noise(noise: Noise, change: Change) -> Noise:

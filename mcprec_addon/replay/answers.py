@@ -5,8 +5,9 @@ says is taken. Where a run is to be checked, an answer that differs is a miss.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 
-from mcprec_addon.exchange import Call, McpAnswer, McpCall, McpEvent, McpExchange
+from mcprec_addon.exchange import Call, Json, McpAnswer, McpCall, McpEvent, McpExchange, Message
 from mcprec_addon.jsonvalue import Pointer, canonical
 from mcprec_addon.match.keys import Keys
 from mcprec_addon.redact.bindings import Bindings
@@ -17,11 +18,33 @@ from mcprec_addon.wire.jsonrpc import Response
 class AnswerCheck:
     """The questions of one replay that are still to be answered."""
 
-    def __init__(self, keys: Keys, bindings: Bindings, *, ignore: tuple[Pointer, ...]) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        bindings: Bindings,
+        *,
+        ignore: tuple[Pointer, ...],
+        asked: Iterable[Message] = (),
+    ) -> None:
+        """Prepare.
+
+        Args:
+            keys: Make the form in which answers are compared.
+            bindings: Live values and their placeholders.
+            ignore: Pointers left out of the comparison.
+            asked: What servers asked outside of any call.
+        """
         self._keys = keys
         self._bindings = bindings
         self._ignore = ignore
         self._open: dict[tuple[str, bytes], list[tuple[int, McpEvent]]] = defaultdict(list)
+        self._outside: dict[tuple[str, bytes], list[tuple[int, McpEvent]]] = defaultdict(list)
+        for message in asked:
+            if message.id is not None:
+                question: dict[str, Json] = {"id": message.id, "method": message.method}
+                event = McpEvent(at_ms=0, message=question, answer=message.answer)
+                key = message.server, canonical(message.id)
+                self._outside[key].append((message.after, event))
 
     def handed_out(self, exchange: McpExchange) -> None:
         """Take note of the questions in a recorded answer that goes to its client."""
@@ -32,7 +55,8 @@ class AnswerCheck:
 
     def answered(self, label: str, response: Response) -> Miss | None:
         """Return the miss of a client's answer that differs from the recorded one, or None."""
-        waiting = self._open.get((label, canonical(response.id)))
+        key = label, canonical(response.id)
+        waiting = self._open.get(key) or self._outside.get(key)
         if not waiting:
             return None
         seq, event = waiting.pop(0)

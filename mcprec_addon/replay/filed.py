@@ -14,9 +14,12 @@ from mcprec_addon.exchange import (
     McpExchange,
 )
 from mcprec_addon.wire import eras
+from mcprec_addon.wire.mcp import HANDSHAKES
 
 _UNCOUNTED_ENDS = frozenset({"left", "stopped"})
 _HEADER_MISMATCH = -32020  # recovered from by listing the tools and asking again
+# With these a server says that it does not speak the transport it is asked in.
+_TRANSPORT_REFUSALS = frozenset({400, 404, 405})
 
 
 @dataclass(slots=True, eq=False)
@@ -137,9 +140,20 @@ def counts(exchange: Exchange) -> bool:
     return not isinstance(exchange, McpExchange) or exchange.call.http_method == "POST"
 
 
-def without_refusals(shelf: Shelf) -> Shelf:
-    """Return what is left without recorded refusals, which settles them, or all where none is."""
-    refusals = [each for each in shelf.items if _is_refusal(each.exchange.answer)]
+def without_refusals(shelf: Shelf, *, prepared: bool, connected: bool) -> Shelf:
+    """Return what is left without recorded refusals, which settles them, or all where none is.
+
+    Args:
+        shelf: The answers that fit.
+        prepared: The caller sends the headers that a refusal asked for.
+        connected: The caller speaks a transport that cannot be refused it any more.
+    """
+    refusals = [
+        each
+        for each in shelf.items
+        if (prepared and _asks_for_headers(each.exchange.answer))
+        or (connected and _refuses_transport(each.exchange))
+    ]
     if not refusals or len(refusals) == len(shelf.items):
         return shelf
     for each in refusals:
@@ -148,7 +162,14 @@ def without_refusals(shelf: Shelf) -> Shelf:
     return Shelf(left, is_mixed=shelf.is_mixed)
 
 
-def _is_refusal(answer: Answer) -> bool:
+def _refuses_transport(exchange: Exchange) -> bool:
+    call, answer = exchange.call, exchange.answer
+    if not isinstance(call, McpCall) or call.method not in HANDSHAKES:
+        return False
+    return answer.kind == "body" and answer.status in _TRANSPORT_REFUSALS
+
+
+def _asks_for_headers(answer: Answer) -> bool:
     if not isinstance(answer, McpAnswer) or answer.kind != "error":
         return False
     return isinstance(answer.value, dict) and answer.value.get("code") == _HEADER_MISMATCH

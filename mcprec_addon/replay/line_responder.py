@@ -93,8 +93,7 @@ class LineResponder:
             else tuple(piece for each in replies for piece in each.lines)
         )
         if lines and is_batch(line):
-            joined = b"[" + b",".join(piece.data for piece in lines) + b"]"
-            lines = (Piece(lines[-1].at_ms, joined),)
+            lines = _batch(lines)
         return LineReply(
             lines,
             ends=any(each.ends for each in replies),
@@ -115,7 +114,7 @@ class LineResponder:
         plain = self._player.plain(call, era)
         if plain is not None:
             return LineReply(mcp.messages_of(plain, mcp.caller_of(one)))
-        found = self._player.play(call, era=era)
+        found = self._player.play(call, era=era, connected=True)
         if isinstance(found, Miss):
             self._on_miss(found)
             return LineReply((Piece(0, error_bytes(one.id, MISS_CODE, found.message())),))
@@ -154,6 +153,23 @@ class LineResponder:
         """Take note that the client has closed its end."""
         for stream in (self.stream, *self._listens.values()):
             stream.gone()
+
+
+def _batch(lines: Sequence[Piece]) -> Sequence[Piece]:
+    """Return the answers to a batch as one line, behind what is said before them.
+
+    Source: MCP 2025-03-26, schema: a batch of responses holds nothing else.
+    """
+    answers = [piece for piece in lines if _is_response(piece)]
+    others = sorted((each for each in lines if each not in answers), key=lambda each: each.at_ms)
+    if not answers:
+        return tuple(others)
+    joined = b"[" + b",".join(piece.data for piece in answers) + b"]"
+    return (*others, Piece(max(piece.at_ms for piece in lines), joined))
+
+
+def _is_response(piece: Piece) -> bool:
+    return any(isinstance(message, Response) for message in read_body(piece.data) or ())
 
 
 def _line(message: bytes) -> bytes:

@@ -67,7 +67,8 @@ class Player:
         }
         self.tally = Tally()
         self.faults = Faults(options.faults)
-        self._answers = AnswerCheck(self._keys, bindings, ignore=self._ignore)
+        asked = cassette.messages if options.check_answers else ()
+        self._answers = AnswerCheck(self._keys, bindings, ignore=self._ignore, asked=asked)
 
     def _file(self, exchange: Exchange) -> None:
         # A cassette written or edited by hand may hold what a rule finds in an incoming call.
@@ -99,6 +100,7 @@ class Player:
         via: Via | None = None,
         era: Era | None = None,
         prepared: bool = False,
+        connected: bool = False,
     ) -> Hit | Miss:
         """Return the recorded answer to a call, or why there is none.
 
@@ -107,6 +109,7 @@ class Player:
             via: The way it came in.
             era: The era it is spoken in; answers of the same era are preferred.
             prepared: The caller sends the headers that a recorded refusal asked for.
+            connected: The caller speaks a transport that cannot be refused it any more.
         """
         live = self._keys.compared(self._bindings.live(self._as_recorded(call)))
         if self._is_sequence(call):
@@ -118,7 +121,8 @@ class Player:
         counted = key, fitting.items[0].names if names and fitting.items else names
         self._asked[counted] += 1
         allowed = self._allowed(fitting, era)
-        hit = self._find(allowed, names, call, era, prepared=prepared)
+        serving = without_refusals(allowed, prepared=prepared, connected=connected)
+        hit = self._find(serving, names, call, era)
         if hit is not None:
             self._count(hit)
             return hit
@@ -203,15 +207,9 @@ class Player:
         return era_miss(live, recorded, other)
 
     def _find(
-        self,
-        shelf: Shelf,
-        names: tuple[str, ...],
-        call: Call,
-        era: Era | None,
-        *,
-        prepared: bool,
+        self, shelf: Shelf, names: tuple[str, ...], call: Call, era: Era | None
     ) -> Hit | None:
-        chosen = self._choose(without_refusals(shelf) if prepared else shelf, call, era)
+        chosen = self._choose(shelf, call, era)
         if chosen is None:
             return None
         self._bindings.bind(self._bindings.unify(chosen.names, names) or {})

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from mcprec_addon.exchange import (
     Cassette,
     Half,
+    Json,
     McpAnswer,
     McpCall,
     McpExchange,
@@ -22,10 +23,10 @@ from mcprec_addon.exchange import (
     Via,
 )
 from mcprec_addon.replay.faults import broken_mcp, broken_model
-from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import Hit
 from mcprec_addon.replay.player import Player
+from mcprec_addon.replay.streams import Streams
 from mcprec_addon.wire import mcp, mcp_reply, model
 from mcprec_addon.wire.coding import decoded
 from mcprec_addon.wire.http import HttpRequest, Piece, Reply, server_address
@@ -36,7 +37,6 @@ from mcprec_addon.wire.jsonrpc import (
     RpcMessage,
     error_bytes,
     is_batch,
-    message_bytes,
     read_body,
 )
 from mcprec_addon.wire.providers import PROVIDERS, is_absorbed
@@ -100,12 +100,8 @@ class Responder:
             for label, server in cassette.header.servers.items()
             if server.url
         }
-        self._streams = [
-            exchange
-            for exchange in cassette.half("mcp")
-            if isinstance(exchange, McpExchange) and exchange.call.http_method == "GET"
-        ]
-        self.feed = Feed(cassette)
+        self._streams = Streams(cassette)
+        self.feed = self._streams.feed
         self.turned = Turned()
 
     def know(self, addresses: Mapping[str, str]) -> None:
@@ -123,7 +119,9 @@ class Responder:
         call = model.call_of(_without_prefix(request))
         if call is not None:
             return self._model(request, call)
-        label = self._known_label(request)
+        # In a proxy of one's own a server may have any address, as with its calls.
+        is_ours = request.via == "base-url" and _asks_for_stream(request)
+        label = self._label(request) if is_ours else self._known_label(request)
         if label is not None and "mcp" in self._halves:
             return self._beside_calls(request, label)
         return self._absorb_or_refuse(request)
@@ -152,28 +150,39 @@ class Responder:
         label = self._label(request)
         if label is None:
             return self._refuse(request)
-        if "mcp" not in self._halves:
-            return self._half_is_off(label, messages)
-        session = request.header(mcp.SESSION_HEADER)
         asked = [message for message in messages if isinstance(message, Request)]
-        if session is not None and self._is_gone(label, session, asked):
-            request_id = asked[0].id if asked else None
-            gone = error_bytes(request_id, _SESSION_GONE, "Session not found")
-            return mcp_reply.json_reply(404, gone)
+        turned_away = self._turn_away(request, label, asked)
+        if turned_away is not None:
+            return turned_away
         if not asked:
             return self._acknowledge(label, messages)
         replies = [self._answer(request, label, one) for one in asked]
+        channel = self._streams.channel(request)
+        if channel is not None:
+            return channel.take(replies)
+        if asked[0].method in mcp.HANDSHAKES and replies[0].status == HTTPStatus.OK:
+            self._streams.shaken(label)
         if not batch or replies[0].status != HTTPStatus.OK:  # a batch is refused as a whole
             return replies[0]
-        joined = b",".join(map(_json_body, replies))
-        reply = mcp_reply.json_reply(200, b"[" + joined + b"]")
-        return replace(reply, sent=partial(_tell_sent, replies))
+        return replace(mcp_reply.batch_reply(replies), sent=partial(_tell_sent, replies))
 
-    def _half_is_off(self, label: str, messages: list[RpcMessage]) -> Reply:
+    def _turn_away(self, request: HttpRequest, label: str, asked: list[Request]) -> Reply | None:
+        """Return the reply to what cannot be answered at all, or None."""
+        request_id = asked[0].id if asked else None
+        if "mcp" not in self._halves:
+            return self._half_is_off(label, request_id)
+        session = request.header(mcp.SESSION_HEADER)
+        if session is not None and self._is_gone(label, session, asked):
+            gone = error_bytes(request_id, _SESSION_GONE, "Session not found")
+            return mcp_reply.json_reply(404, gone)
+        if self._streams.is_posted(request) and self._streams.channel(request) is None:
+            return Reply(status=404, pieces=(Piece(0, b"mcprec: this stream has ended\n"),))
+        return None
+
+    def _half_is_off(self, label: str, request_id: Json) -> Reply:
         self.turned.refused["the mcp half"] += 1
-        asked = next((each.id for each in messages if isinstance(each, Request)), None)
         return mcp_reply.miss_reply(
-            asked, f"mcprec: {label} is not answered, the mcp half {_IS_OFF}"
+            request_id, f"mcprec: {label} is not answered, the mcp half {_IS_OFF}"
         )
 
     def _is_gone(self, label: str, session: str, asked: list[Request]) -> bool:
@@ -206,7 +215,10 @@ class Responder:
         plain = self._player.plain(call, era)
         if plain is not None:
             return mcp_reply.reply_of(plain, caller)
-        found = self._player.play(call, via=request.via, era=era, prepared=prepared)
+        is_posted = self._streams.is_posted(request)
+        found = self._player.play(
+            call, via=request.via, era=era, prepared=prepared, connected=is_posted
+        )
         if isinstance(found, Miss):
             self._on_miss(found)
             return mcp_reply.miss_reply(one.id, found.message())
@@ -215,7 +227,7 @@ class Responder:
             message = f"#{found.exchange.seq} is no MCP exchange"
             raise TypeError(message)
         if one.method == mcp.LISTEN and answer.kind != "error" and found.fault is None:
-            return self._listen(label, one, found, answer)
+            return self._streams.listen(label, one, found, answer)
         reply = mcp_reply.reply_of(
             answer, caller, ms=found.exchange.ms or 0, session=self._session(label, answer)
         )
@@ -231,43 +243,15 @@ class Responder:
         self._sessions.setdefault(label, set()).add(session)
         return session
 
-    def _listen(self, label: str, one: Request, found: Hit, answer: McpAnswer) -> Reply:
-        caller, seq = mcp.caller_of(one), found.exchange.seq
-        if answer.end is not None:
-            missed = [
-                Piece(each.at_ms or 0, mcp_reply.as_event(message_bytes(live)))
-                for each in self.feed.take(label, seq)
-                if (live := mcp.notification_of(each, caller)) is not None
-            ]
-            reply = mcp_reply.reply_of(answer, caller)
-            return replace(reply, pieces=(*missed, *reply.pieces))
-        stream = self.feed.stream(
-            label, caller=caller, encode=mcp_reply.as_event, of=seq, asked=mcp.asked_for(one)
-        )
-        stream.ends_with(mcp.last_message(answer, caller))
-        return mcp_reply.stream_reply(stream)
-
     def _beside_calls(self, request: HttpRequest, label: str) -> Reply:
-        accepts = request.header("accept") or ""
-        if request.method == "GET" and "text/event-stream" in accepts:
-            return self._open_stream(label)
+        if _asks_for_stream(request):
+            return self._streams.answer_get(request, label)
         if request.method == "DELETE":
             session = request.header(mcp.SESSION_HEADER) or ""
             self._sessions.get(label, set[str]()).discard(session)
             return Reply(status=200)
         # OAuth and the like: a replay never asks for a token.
         return Reply(status=404)
-
-    def _open_stream(self, label: str) -> Reply:
-        recorded = next((each for each in self._streams if each.call.server == label), None)
-        if recorded is not None:
-            self._streams.remove(recorded)
-        elif not self.feed.has(label):
-            return Reply(status=405, headers=(("allow", "POST, DELETE"),))
-        of = None if recorded is None else recorded.seq
-        stream = self.feed.stream(label, encode=mcp_reply.as_event, of=of)
-        stream.era = "classic"
-        return mcp_reply.stream_reply(stream)
 
     def _model(self, request: HttpRequest, call: ModelCall) -> Reply:
         if "model" not in self._halves:
@@ -310,6 +294,10 @@ class Responder:
         return Reply(status=403, headers=headers, pieces=(Piece(0, text.encode()),))
 
 
+def _asks_for_stream(request: HttpRequest) -> bool:
+    return request.method == "GET" and "text/event-stream" in (request.header("accept") or "")
+
+
 def _without_prefix(request: HttpRequest) -> HttpRequest:
     """Return a request at the model door without the provider's prefix in its path."""
     if request.via != "base-url":
@@ -331,11 +319,3 @@ def _tell_sent(replies: list[Reply]) -> None:
     for reply in replies:
         if reply.sent is not None:
             reply.sent()
-
-
-def _json_body(reply: Reply) -> bytes:
-    """Return the JSON-RPC answer in a reply: its body, or the data of its last event."""
-    if not reply.streamed:
-        return reply.body
-    last = reply.pieces[-1].data if reply.pieces else b"data: null"
-    return last.partition(b"data: ")[2].strip()

@@ -77,6 +77,21 @@ class Live(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """What a request leads to on another stream of its client, which stays open.
+
+    Attributes:
+        pieces: What goes out there, with times since the request.
+        write: Writes to that stream.
+        sent: Called once the last piece is written.
+    """
+
+    pieces: tuple[Piece, ...]
+    write: Callable[[bytes], None]
+    sent: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """A reply, ready to be written.
 
@@ -91,6 +106,7 @@ class Reply:
             for never.
         live: With ``hold``: feeds the reply until it ends.
         sent: Called once the last piece is written, and nothing of it waits any more.
+        aside: What goes out on another stream, behind this reply.
     """
 
     status: int
@@ -101,6 +117,7 @@ class Reply:
     streamed: bool = field(default=False)
     live: Live | None = None
     sent: Callable[[], None] | None = None
+    aside: Aside | None = None
 
     @property
     def whole(self) -> bool:

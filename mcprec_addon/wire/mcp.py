@@ -271,7 +271,8 @@ def notification_of(
         caller: Who reads it.
         listens: The caller reads a listen stream, and not a classic one.
     """
-    plain: dict[str, Json] = {"method": message.method}
+    plain: dict[str, Json] = {} if message.id is None else {"id": message.id}
+    plain["method"] = message.method
     params = dict(message.params) if isinstance(message.params, dict) else {}
     meta = params.pop("_meta", None)
     kept = dict(meta) if isinstance(meta, dict) else {}

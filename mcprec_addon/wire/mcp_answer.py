@@ -16,6 +16,7 @@ from mcprec_addon.wire.mcp import (
     SESSION,
     SESSION_HEADER,
     Caller,
+    belongs_to,
     constant_result,
     event_of,
     is_open_question,
@@ -34,12 +35,18 @@ class _Open:
     caller: Caller
     events: list[McpEvent] = field(default_factory=list[McpEvent])
     response: Response | None = None
+    at_ms: int | None = None
 
 
 class McpAnswerReader:
-    """Reads the body of one POST's or GET's answer, for one request or a batch of them."""
+    """Reads the body of one POST's answer, for one request or a batch of them.
+
+    Attributes:
+        event_ids: Ids of a stream's events so far, by which a client may resume it.
+    """
 
     def __init__(self, callers: list[Caller]) -> None:
+        self.event_ids: set[str] = set()
         self._open = [_Open(caller=caller) for caller in callers]
         self._status = 200
         self._lines: list[tuple[str, str]] = []
@@ -55,10 +62,14 @@ class McpAnswerReader:
         content_type = next((value for name, value in lines if name == "content-type"), None)
         self._stream = SseReader() if media_type(content_type) == _SSE else None
 
+    def resume(self) -> None:
+        """Go on with another event stream, whose messages follow those of the first."""
+        self._stream = SseReader()
+
     @property
-    def is_stream(self) -> bool:
-        """Whether the answer is an event stream."""
-        return self._stream is not None
+    def waits(self) -> bool:
+        """Whether a request has no response yet."""
+        return any(open_.response is None for open_ in self._open)
 
     def feed(self, data: bytes, at_ms: int) -> list[McpEvent]:
         """Take decoded bytes of the body; return the messages of a stream that they complete."""
@@ -67,6 +78,8 @@ class McpAnswerReader:
             return []
         found: list[McpEvent] = []
         for event in self._stream.feed(data):
+            if event.id:
+                self.event_ids.add(event.id)
             if event.data:
                 self._size += len(event.data)
                 found.extend(self._message(event.data, at_ms))
@@ -85,12 +98,38 @@ class McpAnswerReader:
         if message is None or not isinstance(value, dict):
             return []
         if isinstance(message, Response):
-            self._answer(message)
+            self._answer(message, at_ms)
             return []
+        return [self.said(value, at_ms)]
+
+    def said(self, value: dict[str, Json], at_ms: int) -> McpEvent:
+        """Take a message of the server, whatever stream it came on."""
         waiting = self._waiting(value)
         event = event_of(value, at_ms, waiting.caller)
         waiting.events.append(event)
-        return [event]
+        return event
+
+    def is_named(self, value: dict[str, Json]) -> bool:
+        """Whether a message of the server names a request that waits."""
+        waiting = (open_ for open_ in self._open if open_.response is None)
+        return any(belongs_to(value, open_.caller) for open_ in waiting)
+
+    def has_call(self, request_id: Json) -> bool:
+        """Whether a request with this id waits."""
+        waiting = (open_ for open_ in self._open if open_.response is None)
+        return any(_same_id(open_.caller.id, request_id) for open_ in waiting)
+
+    def answered(self, response: Response, at_ms: int) -> bool:
+        """Take a response that came on another stream; return whether it belongs here."""
+        if not self.has_call(response.id):
+            return False
+        self._answer(response, at_ms)
+        return True
+
+    @property
+    def times(self) -> list[int | None]:
+        """When each request got its response; None where it came with the whole body, or never."""
+        return [open_.at_ms for open_ in self._open]
 
     def _waiting(self, value: dict[str, Json]) -> _Open:
         """Return the request a message belongs to: by its token, else the first unanswered."""
@@ -100,14 +139,14 @@ class McpAnswerReader:
         named = (open_ for open_ in unanswered if token is not None and open_.caller.token == token)
         return next(named, unanswered[0])
 
-    def _answer(self, response: Response) -> None:
+    def _answer(self, response: Response, at_ms: int | None = None) -> None:
         waiting = [open_ for open_ in self._open if open_.response is None]
         exact = (open_ for open_ in waiting if _same_id(open_.caller.id, response.id))
         # A lone request takes any answer: servers write "1" for 1, null or "server-error".
         fallback = waiting[0] if len(waiting) == 1 else None
         chosen = next(exact, fallback)
         if chosen is not None:
-            chosen.response = response
+            chosen.response, chosen.at_ms = response, at_ms
 
     def take_many(self) -> list[list[McpEvent]]:
         """Return, and forget, the messages before each answer, where they have become very many.

@@ -1,5 +1,8 @@
 """Recorded MCP answers as HTTP replies."""
 
+from collections.abc import Sequence
+from http import HTTPStatus
+
 from mcprec_addon.exchange import Json, McpAnswer
 from mcprec_addon.long_events import changed_each
 from mcprec_addon.wire.headers import header_lines
@@ -53,6 +56,34 @@ def stream_reply(live: Live) -> Reply:
 def as_event(message: bytes) -> bytes:
     """Return a JSON-RPC message as an event of a stream."""
     return encode_event(message.decode(), event="message")
+
+
+def events_of(reply: Reply) -> Sequence[Piece]:
+    """Return the messages of a reply as events, whether it is a stream or one JSON body."""
+    if reply.streamed:
+        return reply.pieces
+    return tuple(Piece(piece.at_ms, as_event(piece.data)) for piece in reply.pieces)
+
+
+def batch_reply(replies: Sequence[Reply]) -> Reply:
+    """Return the reply to a batch: one JSON array, or a stream where an answer is one."""
+    broken = next((reply for reply in replies if reply.end != "complete"), None)
+    if not any(reply.streamed for reply in replies):
+        return json_reply(HTTPStatus.OK, b"[" + b",".join(reply.body for reply in replies) + b"]")
+    pieces = [piece for reply in replies for piece in events_of(reply)]
+    return Reply(
+        status=HTTPStatus.OK,
+        headers=STREAM_HEADERS,
+        pieces=tuple(sorted(pieces, key=lambda piece: piece.at_ms)),
+        end="complete" if broken is None else broken.end,
+        hold_ms=None if broken is None else broken.hold_ms,
+        streamed=True,
+    )
+
+
+def message_in(event: bytes) -> bytes:
+    """Return the JSON-RPC message of an event that `as_event` made."""
+    return event.partition(b"data: ")[2].strip()
 
 
 def _reply_end(answer: McpAnswer) -> ReplyEnd:

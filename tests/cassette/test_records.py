@@ -236,6 +236,8 @@ def test_messages_and_their_records() -> None:
         after=3,
         on=2,
         at_ms=40,
+        id=0,
+        answer={"roots": []},
         extra={"newer": 1},
     )
 
@@ -255,6 +257,8 @@ def test_messages_and_their_records() -> None:
         "after": 3,
         "on": 2,
         "at": 40,
+        "id": 0,
+        "answer": {"roots": []},
         "newer": 1,
     }
     for message in (plain, full):

@@ -473,16 +473,19 @@ def test_a_made_config_is_one(toml: bool, tmp_path: Path) -> None:  # noqa: FBT0
     commands = {"files": ["pipe", "files"], "bare": ["pipe"]}
     path = tmp_path / ("c.toml" if toml else "c.json")
 
-    write_copy(path, made_config(commands=commands, urls={"docs": DOOR}, toml=toml))
+    urls = {"docs": DOOR, "old": DOOR}
+    write_copy(path, made_config(commands=commands, urls=urls, sse=["old"], toml=toml))
 
     config = read_config(path)
     assert [(entry.label, entry.command, entry.url) for entry in config.entries] == [
         ("files", ("pipe", "files"), None),
         ("bare", ("pipe",), None),
         ("docs", (), DOOR),
+        ("old", (), DOOR),
     ]
     assert config.key == ("mcp_servers" if toml else "mcpServers")
-    assert config.entries[2].fields.get("type") == (None if toml else "http")
+    kinds = [entry.fields.get("type") for entry in config.entries[2:]]
+    assert kinds == ([None, None] if toml else ["http", "sse"])
 
 
 @pytest.mark.parametrize(

@@ -406,6 +406,52 @@ async def test_a_redirect_stays_inside(tmp_path: Path) -> None:
     assert found == f"http://127.0.0.1:{doors.port}/mcp/"
 
 
+async def test_an_absolute_endpoint_stays_inside(tmp_path: Path) -> None:
+    """Clients of HTTP+SSE refuse to post to another origin than that of their stream."""
+
+    def endpoint(port: int) -> bytes:
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
+            client.request("GET", "/sse", headers={"Accept": "text/event-stream"})
+            response = client.getresponse()
+            told = response.readline() + response.readline()
+            rest = response.read()
+            assert rest == b"\ndata: later\n\n"
+            return told
+
+    script: Script = []
+    with upstream(script) as port:
+        told = b"event: endpoint\ndata: http://127.0.0.1:%d/messages/?s=1\n" % port
+        script += [HEAD, chunk(told[:30]), chunk(told[30:] + b"\n"), chunk(b"data: later\n\n")]
+        script.append(LAST)
+        async with recording(tmp_path, port, kind="mcp") as doors:
+            found = await doors.call(endpoint)
+        doors.recording.close()
+
+    assert found == b"event: endpoint\ndata: http://127.0.0.1:%d/messages/?s=1\n" % doors.port
+
+
+async def test_a_packed_stream_is_not_held_back(tmp_path: Path) -> None:
+    """Nothing in it looks like the end of an event, and its first bytes are as urgent."""
+    gate = threading.Event()
+    packed = gzip.compress(b": ping\n\n")
+
+    def first(port: int) -> bytes:
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
+            client.request("GET", "/mcp", headers={"Accept": "text/event-stream"})
+            response = client.getresponse()
+            seen = response.read(len(packed))
+            gate.set()  # only now does the upstream go on
+            return seen + response.read()
+
+    head = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
+    with upstream([head, chunk(packed), gate, LAST]) as port:
+        async with recording(tmp_path, port, kind="mcp") as doors:
+            found = await doors.call(first)
+        doors.recording.close()
+
+    assert found == packed
+
+
 async def test_a_websocket_of_a_model_api_is_turned_down(tmp_path: Path) -> None:
     """426 makes clients fall back to HTTP at once; the summary says so."""
 

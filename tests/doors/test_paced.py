@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from mcprec_addon.doors.paced import Paced
+from mcprec_addon.doors.paced import Paced, write_aside
+from mcprec_addon.wire.http import Aside, Piece
 
 pytestmark = [pytest.mark.door, pytest.mark.anyio]
 
@@ -54,3 +55,20 @@ async def test_what_is_stopped_writes_nothing_more() -> None:
     await asyncio.sleep(0.05)
 
     assert written == []
+
+
+async def test_what_goes_aside_is_paced_from_its_own_request() -> None:
+    """The stream it goes to may be open for long."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    written: list[bytes] = []
+    ended = asyncio.Event()
+    pieces = (Piece(0, b"a"), Piece(500, b"b"))
+
+    write_aside(Aside(pieces=pieces, write=written.append, sent=ended.set), pace=10)
+    at_once = [*written]
+    await asyncio.wait_for(ended.wait(), 10)
+
+    assert at_once == [b"a"]
+    assert written == [b"a", b"b"]
+    assert loop.time() - began >= 0.05

@@ -152,3 +152,22 @@ def test_the_header_says_what_was_recorded(tmp_path: Path) -> None:
     assert (header.recorder or "").startswith("mcprec ")
     assert header.servers["tracker"].url == MCP
     assert [use.name for use in header.model] == ["m"]
+
+
+def test_a_stream_that_nobody_resumed_is_written_at_the_close(tmp_path: Path) -> None:
+    """Until then its client might still come back for the rest."""
+    recording = Recording(tmp_path / "a.mcp", urls={"tracker": MCP})
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"export"}}'
+    tap = recording.request(HttpRequest(method="POST", url=MCP, body=body))
+    assert tap is not None
+    tap.head(200, [("content-type", "text/event-stream")])
+    tap.data(b"id: ev-1\ndata:\n\n", 1)
+    tap.finish("reset", 2)
+    recording.end(tap)
+    during = journal_path(tmp_path / "a.mcp").read_text()
+
+    recorded = recording.close()
+
+    assert "export" not in during
+    assert recorded.exchanges == 1
+    assert [each.answer.end for each in load_cassette(tmp_path / "a.mcp").exchanges] == ["reset"]

@@ -13,7 +13,11 @@ from pathlib import Path
 
 CLIENTS = {
     "mcp1": "mcp1_client",
+    "mcp1-sse": "mcp1_client",
+    "resuming": "mcp1_resuming_client",
+    "resuming-sse": "mcp1_resuming_client",
     "mcp2-auto": "mcp2_client",
+    "mcp2-sse": "mcp2_client",
     "mcp2-stateless": "mcp2_client",
     "mcp2-classic": "mcp2_client",
     "openai": "openai_client",

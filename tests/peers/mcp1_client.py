@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 from mcp import ClientSession, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitResult
@@ -23,13 +24,12 @@ async def _say_name(_context: Sdk, _params: Sdk) -> ElicitResult:
     return ElicitResult(action="accept", content={"name": "Robin"})
 
 
-async def _session(url: str, log: Transcript) -> None:
+async def _session(kind: str, url: str, log: Transcript) -> None:
     notices = Notices()
     found = parameters(url)
+    over_http = sse_client if kind == "mcp1-sse" else streamable_http_client
     streams: Any = (
-        streamable_http_client(address(url))
-        if found is None
-        else stdio_client(StdioServerParameters(**found))
+        over_http(address(url)) if found is None else stdio_client(StdioServerParameters(**found))
     )
     async with (
         streams as (reader, writer, *_),
@@ -45,12 +45,12 @@ async def _session(url: str, log: Transcript) -> None:
         await run_session(client, notices, log, uri=AnyUrl)
 
 
-def run(_kind: str, url: str, _models: Sequence[str]) -> Transcript:
+def run(kind: str, url: str, _models: Sequence[str]) -> Transcript:
     """Run the client against a server and return what it saw."""
     log = Transcript()
 
     async def session() -> None:
-        await log.step("session", _session(url, log))
+        await log.step("session", _session(kind, url, log))
 
     anyio.run(session)
     return log

@@ -1,7 +1,8 @@
 """A real MCP server of the 1.x SDK, run by an interpreter that has it.
 
-Run it with ``python -m tests.peers.mcp1_server --port 0 [--json-response] [--stateless]``, or
-from any folder with ``python …/mcp1_server.py --stdio``, which serves one client on its pipes.
+Run it with ``python -m tests.peers.mcp1_server --port 0 [--json-response] [--stateless]
+[--sse]``, or from any folder with ``python …/mcp1_server.py --stdio``, which serves one client on
+its pipes.
 """
 
 import argparse
@@ -120,13 +121,14 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--json-response", action="store_true")
     parser.add_argument("--stateless", action="store_true")
+    parser.add_argument("--sse", action="store_true", help="HTTP+SSE at /sse")
     parser.add_argument("--stdio", action="store_true")
     options = parser.parse_args()
     server = peer(json_response=options.json_response, stateless=options.stateless)
     if options.stdio:
         server.run("stdio")
         return
-    app = server.streamable_http_app()
+    app = server.sse_app() if options.sse else server.streamable_http_app()
     listener = socket.create_server(("127.0.0.1", options.port))
     sys.stdout.write(f'{{"port": {listener.getsockname()[1]}}}\n')
     sys.stdout.flush()

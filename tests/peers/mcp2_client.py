@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import anyio
 from mcp import Client
-from mcp.client import ClientRequestContext
+from mcp.client import ClientRequestContext, Transport
+from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
 from mcp.types import ElicitRequestParams, ElicitResult
 
@@ -12,23 +13,30 @@ from tests.peers.mcp_session import Notices, run_session
 from tests.peers.started_server import address, parameters
 from tests.peers.transcript import Transcript
 
-MODES = {"mcp2-auto": "auto", "mcp2-stateless": "2026-07-28", "mcp2-classic": "legacy"}
+MODES = {
+    "mcp2-auto": "auto",
+    "mcp2-sse": "auto",
+    "mcp2-stateless": "2026-07-28",
+    "mcp2-classic": "legacy",
+}
 
 
 async def _say_name(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:  # noqa: ARG001 (the SDK names them)
     return ElicitResult(action="accept", content={"name": "Robin"})
 
 
-def _server(url: str) -> str | StdioServerParameters:
-    """Return what the client connects to: an address, or a command to start."""
+def _server(kind: str, url: str) -> str | StdioServerParameters | Transport:
+    """Return what the client connects to: an address, a command to start, or HTTP+SSE."""
     found = parameters(url)
+    if kind == "mcp2-sse":
+        return sse_client(address(url))
     return address(url) if found is None else StdioServerParameters(**found)
 
 
 async def _session(kind: str, url: str, log: Transcript) -> None:
     notices = Notices()
     async with Client(
-        _server(url),
+        _server(kind, url),
         mode=MODES[kind],
         log_level="info",
         logging_callback=notices.on_log,

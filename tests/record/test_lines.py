@@ -153,3 +153,35 @@ def test_very_many_messages_of_a_call_go_ahead_of_it() -> None:
     assert isinstance(exchange, McpExchange)
     assert (early.seq, len(early.events)) == (1, 2)
     assert [event.answer for event in exchange.answer.events] == [{"roots": []}, None, None, None]
+
+
+def test_a_batch_is_an_exchange_for_each_request() -> None:
+    """Either side may pack messages into one line, and a server need not do as its client."""
+    made, kept, _ = intake()
+    asked = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name}}
+        for number, name in enumerate("abc")
+    ]
+    packed = [{"jsonrpc": "2.0", "id": number, "result": number} for number in (2, 0)]
+
+    made.feed("client", json.dumps(asked).encode() + b"\n", 1)
+    made.feed("server", line(id=1, result=1) + json.dumps(packed).encode() + b"\n", 2)
+
+    found = [(each.call.name, each.answer.value) for each in exchanges(kept)]
+    assert found == [("b", 1), ("c", 2), ("a", 0)]
+    assert made.noise == 0
+
+
+def test_a_question_outside_of_any_call_keeps_its_answer() -> None:
+    """Some servers ask for roots as soon as the client has shaken hands."""
+    made, kept, _ = intake()
+
+    made.feed("server", line(id=0, method="roots/list") + line(id=1, method="ping"), 1)
+    made.feed("client", line(id=0, result={"roots": []}), 2)
+    made.finish("left", 3)
+
+    messages = [each for each in kept if isinstance(each, Message)]
+    assert [(each.method, each.id, each.answer) for each in messages] == [
+        ("roots/list", 0, {"roots": []}),
+        ("ping", 1, None),
+    ]

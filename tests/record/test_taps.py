@@ -69,6 +69,39 @@ def test_identity_and_version_reach_the_header() -> None:
     assert made.seen.servers["tracker"].name == "acme"
 
 
+def test_a_batch_may_be_answered_in_any_order_by_events_of_their_own() -> None:
+    """Each answer is told by its id; what names a request by its token belongs to that one."""
+    made, kept = intake(tracker=MCP)
+    batch = [rpc("tools/list", 1, _meta={"progressToken": "p"}), rpc("prompts/list", 2)]
+    progress: Json = {"progressToken": "p", "progress": 1}
+    said = {"jsonrpc": "2.0", "method": "notifications/progress", "params": progress}
+    both = b"[" + json.dumps(said).encode() + b"," + result({"prompts": []}, 2) + b"]"
+
+    events = b"data: " + both + b"\n\ndata: " + result({"tools": []}, 1) + b"\n\n"
+    tap = made.request(post(batch), 0)
+    assert tap is not None
+    tap.head(200, [("content-type", "text/event-stream")])
+    tap.data(events[: len(both) + 8], 5)
+    tap.data(events[len(both) + 8 :], 7)
+    tap.finish("complete", 9)
+
+    found = [(each.answer.value, len(each.answer.events), each.ms) for each in kept.exchanges()]
+    assert found == [({"tools": []}, 1, 7), ({"prompts": []}, 0, 5)]
+
+
+def test_a_refused_batch_is_refused_for_each_request() -> None:
+    """Servers of later versions answer a batch with one error, which names nobody."""
+    made, kept = intake(tracker=MCP)
+    refused = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}'
+
+    answer(made.request(post([rpc("ping", 1), rpc("tools/list", 2)]), 0), refused, status=400)
+
+    assert [(each.answer.kind, each.answer.status) for each in kept.exchanges()] == [
+        ("body", 400),
+        ("body", 400),
+    ]
+
+
 def test_a_session_id_on_a_refusal_is_no_session() -> None:
     """Stateful servers mint one for every request they turn down."""
     made, kept = intake(tracker=MCP)

@@ -84,7 +84,7 @@ def test_a_task_id_is_left() -> None:
 
 def test_what_stands_beside_exchanges() -> None:
     """Messages and noise hold text too."""
-    message = Message(server="s", sender="server", method="m", params=["p"])
+    message = Message(server="s", sender="server", method="m", params=["p"], answer="q")
 
     assert walk.message(message, Seen()).params == ["P"]
     assert walk.noise(Noise(server="s", text="n"), Seen()).text == "N"

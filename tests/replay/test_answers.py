@@ -13,6 +13,7 @@ from mcprec_addon.exchange import (
     McpCall,
     McpEvent,
     McpExchange,
+    Message,
     Redaction,
 )
 from mcprec_addon.redact.bindings import Bindings
@@ -100,3 +101,22 @@ def test_an_answer_on_a_pipe_is_compared_too() -> None:
 
     assert reply.lines == ()
     assert len(made.tally.misses) == 1
+
+
+def test_an_answer_to_a_question_outside_of_any_call_is_checked_too() -> None:
+    """It stands with its message, and a question of a call under the same id comes first."""
+    question = Message(
+        server="s", sender="server", method="roots/list", after=2, id=7, answer={"roots": []}
+    )
+    cassette = Cassette(exchanges=(GREETED,), messages=(question, replace(question, id=8)))
+    bindings = Bindings(cassette.header.redaction, default_rules())
+    made = Player(cassette, bindings=bindings, options=PlayOptions(check_answers=True))
+    lax = Player(cassette, bindings=bindings, options=PlayOptions())
+
+    same = made.client_answered("s", said({"roots": []}))
+    differs = made.client_answered("s", said({"roots": [1]}, 8))
+
+    assert same is None
+    assert differs is not None
+    assert differs.title == "answer to roots/list (server s)"
+    assert lax.client_answered("s", said({"roots": [1]})) is None

@@ -190,3 +190,13 @@ def test_what_the_client_sent_is_not_sent_to_it() -> None:
     note = Message(server="s", sender="client", method="notifications/initialized")
 
     assert not feed(messages=[note]).has("s")
+
+
+def test_a_question_is_asked_again_under_its_id() -> None:
+    """Without it a client would take it for a notification, and answer nothing."""
+    question = Message(server="s", sender="server", method="roots/list", id=0)
+    made = feed(messages=[question])
+
+    pipe = Client(made.stream("s"))
+
+    assert pipe.got == [{"jsonrpc": "2.0", "id": 0, "method": "roots/list"}]

@@ -10,6 +10,9 @@ DONE = McpExchange(seq=1, call=CALL, answer=McpAnswer(kind="result", value=1))
 REFUSED = replace(DONE, answer=McpAnswer(kind="error", value={"code": -32020}))
 
 
+PREPARED = {"prepared": True, "connected": False}
+
+
 def filed(exchange: McpExchange, *, era: Era | None = None) -> Filed:
     return Filed(exchange, (), era, 0)
 
@@ -18,9 +21,26 @@ def test_a_refusal_that_is_skipped_is_settled() -> None:
     """A client that knows the headers already starts at the end of the chain."""
     refused, done = filed(REFUSED), filed(DONE)
 
-    assert without_refusals(Shelf([refused, done])).items == [done]
+    assert without_refusals(Shelf([refused, done]), **PREPARED).items == [done]
     assert (refused.is_settled, done.is_settled) == (True, False)
-    assert without_refusals(Shelf([refused])).items == [refused]
+    assert without_refusals(Shelf([refused]), **PREPARED).items == [refused]
+
+
+def test_a_refused_transport_is_skipped_by_who_speaks_another() -> None:
+    """A client that falls back gets the refusal first, one that need not never sees it."""
+    shake = replace(DONE, call=McpCall(server="s", method="initialize"))
+    no_post = McpAnswer(kind="body", value="", status=405)
+    refused, shaken = filed(replace(shake, answer=no_post)), filed(shake)
+    busy = filed(replace(DONE, answer=no_post))
+    shelf = Shelf([refused, shaken])
+
+    assert without_refusals(shelf, prepared=False, connected=False) is shelf
+    assert without_refusals(shelf, prepared=False, connected=True).items == [shaken]
+    assert refused.is_settled
+    assert without_refusals(Shelf([busy, shaken]), prepared=True, connected=True).items == [
+        busy,
+        shaken,
+    ]
 
 
 def test_answers_come_in_the_callers_era_first_and_left_ones_last() -> None:

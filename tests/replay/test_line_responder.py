@@ -174,3 +174,20 @@ def test_a_cancelled_subscription_is_fed_no_more() -> None:
         step()
 
     assert sent == []
+
+
+def test_what_is_said_before_the_answers_of_a_batch_is_no_part_of_it() -> None:
+    """An array of responses holds nothing else."""
+    log: dict[str, Json] = {"method": "notifications/message", "params": {}}
+    chatty = McpAnswer(kind="result", value=1, events=(McpEvent(at_ms=2, message=log),))
+    left = tool(3, "left", end="left")
+    made = responder(tool(1, "a"), tool(2, "b", answer=chatty), left)
+
+    reply = made.respond(b"[" + ask("b", "x") + b"," + ask("a", 7) + b"]")
+    silent = made.respond(b"[" + ask("left") + b"]")
+
+    first, second = said(reply)
+    assert first == {"jsonrpc": "2.0", **log}
+    assert isinstance(second, list)
+    assert [each["id"] for each in second if isinstance(each, dict)] == ["x", 7]
+    assert said(silent) == []

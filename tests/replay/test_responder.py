@@ -132,7 +132,8 @@ def opened(reply: Reply) -> list[tuple[Json, int]]:
 
 
 def listen_to(url: str = URL, accept: str = "text/event-stream") -> HttpRequest:
-    return HttpRequest(method="GET", url=url, headers=(("accept", accept),))
+    version = ("mcp-protocol-version", "2025-11-25")  # the client has shaken hands
+    return HttpRequest(method="GET", url=url, headers=(("accept", accept), version))
 
 
 TOOLS = exchange(1, "tools/list", McpAnswer(kind="result", value={"tools": []}))
@@ -430,9 +431,7 @@ def test_repeated_and_empty_headers_come_back_line_by_line() -> None:
 
 def test_a_batch_is_answered_by_a_batch() -> None:
     """In the order asked, each under its own id; what wants no answer gets none."""
-    log: dict[str, Json] = {"method": "notifications/message", "params": {"level": "info"}}
-    chatty = McpAnswer(kind="result", value="c", events=(McpEvent(at_ms=1, message=log),))
-    replay = Replay(TOOLS, exchange(2, "ping", chatty))
+    replay = Replay(TOOLS, exchange(2, "ping", McpAnswer(kind="result", value="c")))
 
     reply = replay.respond(
         post([rpc("ping", "a"), NOTIFICATIONS[0], rpc("tools/list", 2), rpc("prompts/list", None)])
@@ -443,6 +442,22 @@ def test_a_batch_is_answered_by_a_batch() -> None:
     assert [each["id"] for each in results] == ["a", 2, None]
     assert [each.get("result") for each in results] == ["c", {"tools": []}, None]
     assert json.loads(single.body) == [{"jsonrpc": "2.0", "id": 5, "result": {"tools": []}}]
+
+
+def test_a_batch_with_messages_before_an_answer_is_a_stream() -> None:
+    """What a server says in the middle of a call is part of it, in a batch as well."""
+    log: dict[str, Json] = {"method": "notifications/message", "params": {"level": "info"}}
+    chatty = McpAnswer(kind="result", value="c", events=(McpEvent(at_ms=1, message=log),))
+    replay = Replay(TOOLS, replace(exchange(2, "ping", chatty), ms=5))
+
+    reply = replay.respond(post([rpc("ping", "a"), rpc("tools/list", 2)]))
+
+    assert streamed(reply) == [
+        {"jsonrpc": "2.0", "id": 2, "result": {"tools": []}},
+        {"jsonrpc": "2.0", **log},
+        {"jsonrpc": "2.0", "id": "a", "result": "c"},
+    ]
+    assert (reply.status, reply.end) == (200, "complete")
 
 
 def test_a_packed_request_is_read() -> None:

@@ -4,7 +4,8 @@
 // client.mjs KIND [--calls JSON] [--env NAME=VALUE]... (--url URL | --config FILE | --stdio CMD...)
 //
 // The calls are [[tool, arguments], ...], in that order; with a config they are an object that
-// has such a list for each server. A config is one of the "mcpServers" dialect, and all its
+// has such a list for each server. Kinds that end in "-sse" speak HTTP+SSE, "ts1-fallback" tries
+// Streamable HTTP first, as the SDK's documentation tells clients to. A config is one of the "mcpServers" dialect, and all its
 // servers are asked, one after the other. Without any server, MCP_URL names it.
 
 import { readFileSync } from "node:fs";
@@ -19,9 +20,11 @@ async function sdk1() {
   const { StreamableHTTPClientTransport } = await import(
     "@modelcontextprotocol/sdk/client/streamableHttp.js"
   );
+  const { SSEClientTransport } = await import("@modelcontextprotocol/sdk/client/sse.js");
   const types = await import("@modelcontextprotocol/sdk/types.js");
   return {
     Client,
+    SSEClientTransport,
     StdioClientTransport,
     StreamableHTTPClientTransport,
     elicitation: types.ElicitRequestSchema,
@@ -44,6 +47,9 @@ async function sdk2() {
 
 const KINDS = {
   ts1: [sdk1, undefined],
+  "ts1-sse": [sdk1, undefined, "sse"],
+  "ts1-fallback": [sdk1, undefined, "fallback"],
+  "ts2-sse": [sdk2, "legacy", "sse"],
   "ts2-auto": [sdk2, "auto"],
   "ts2-stateless": [sdk2, { pin: "2026-07-28" }],
   "ts2-classic": [sdk2, "legacy"],
@@ -92,24 +98,38 @@ function listening(sdk, mode, transcript) {
   return client;
 }
 
-function transportTo(sdk, { url, command, args, env, cwd }) {
-  if (command === undefined) return new sdk.StreamableHTTPClientTransport(new URL(url));
-  return new sdk.StdioClientTransport({ command, args, env, cwd });
+function transportTo(sdk, { url, command, args, env, cwd }, way) {
+  if (command !== undefined) return new sdk.StdioClientTransport({ command, args, env, cwd });
+  if (way === "sse") return new sdk.SSEClientTransport(new URL(url));
+  return new sdk.StreamableHTTPClientTransport(new URL(url));
+}
+
+/** Return a connected client and its transport; one that may fall back does on any refusal. */
+async function connected(sdk, { mode, way, server }, transcript, limit) {
+  const client = listening(sdk, mode, transcript);
+  const transport = transportTo(sdk, server, way);
+  try {
+    await client.connect(transport, limit);
+  } catch (error) {
+    await client.close();
+    if (way !== "fallback") throw error;
+    return connected(sdk, { mode, way: "sse", server }, transcript, limit);
+  }
+  return [client, transport];
 }
 
 /** Connect, list, call and close; `at` comes before the name of each step. */
-async function session([load, mode], server, calls, transcript, at) {
+async function session([load, mode, way], server, calls, transcript, at) {
   const sdk = await load();
-  const client = listening(sdk, mode, transcript);
-  const transport = transportTo(sdk, server);
   const limit = { timeout: TIMEOUT_MS };
   const listened = { ...limit, onprogress: () => {} }; // with it, a progress token is sent
-  const connected = await transcript.step(`${at}connect`, async () => {
-    await client.connect(transport, limit);
+  let client, transport;
+  const isConnected = await transcript.step(`${at}connect`, async () => {
+    [client, transport] = await connected(sdk, { mode, way, server }, transcript, limit);
     const version = client.getNegotiatedProtocolVersion?.() ?? null; // SDK 1 does not tell
     return [version, client.getServerVersion(), client.getInstructions() ?? null];
   });
-  if (!connected) return client.close();
+  if (!isConnected) return;
   const offers = client.getServerCapabilities() ?? {};
   const step = (name, work) => transcript.step(`${at}${name}`, work);
   await step("list tools", () => client.listTools({}, limit));
