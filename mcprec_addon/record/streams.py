@@ -98,6 +98,7 @@ class StreamTap:
 
     def resume(self, lines: list[tuple[str, str]]) -> None:
         """Go on with a stream of one's own, given its header lines."""
+        self._ended = None
         self._decoder = Decoder(first_header(lines, "content-encoding"))
         self._events = SseReader()
 

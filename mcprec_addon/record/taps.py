@@ -136,6 +136,7 @@ class McpTap:
 
     def resume(self, lines: list[tuple[str, str]]) -> None:
         """Go on with the stream of a GET, given its header lines."""
+        self._ended = None
         self._decoder = Decoder(first_header(lines, "content-encoding"))
         self._reader.resume()
 

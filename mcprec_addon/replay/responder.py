@@ -120,8 +120,9 @@ class Responder:
         if call is not None:
             return self._model(request, call)
         # In a proxy of one's own a server may have any address, as with its calls.
-        is_ours = request.via == "base-url" and _asks_for_stream(request)
-        label = self._label(request) if is_ours else self._known_label(request)
+        is_bare = request.via == "base-url" and _without_prefix(request) is request
+        is_stream = is_bare and _asks_for_stream(request)
+        label = self._label(request) if is_stream else self._known_label(request)
         if label is not None and "mcp" in self._halves:
             return self._beside_calls(request, label)
         return self._absorb_or_refuse(request)

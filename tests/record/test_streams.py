@@ -307,6 +307,20 @@ def test_a_stream_that_is_not_resumed_ends_as_it_broke() -> None:
     ]
 
 
+def test_a_stream_that_goes_on_is_not_given_up() -> None:
+    """Its answer may come behind the end of the session."""
+    made, kept = intake(tracker=MCP)
+    asked = post(rpc("tools/call", 3, name="polled"), mcp_session_id="s")
+    opened(made, asked, event(None, "ev-1")).finish("complete", 4)
+    rest = opened(made, get(last_event_id="ev-1", mcp_session_id="s"))
+
+    made.request(HttpRequest(method="DELETE", url=MCP, headers=(("mcp-session-id", "s"),)), 5)
+    rest.data(answered({"done": 1}, 3), 6)
+    rest.finish("complete", 7)
+
+    assert [each.answer.value for each in kept.exchanges()] == [{"done": 1}]
+
+
 def test_a_resumed_listening_stream_is_one_exchange() -> None:
     """A server that closes it to poll does not make it two."""
     made, kept = intake(tracker=MCP)

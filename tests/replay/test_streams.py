@@ -1,6 +1,7 @@
 """Which GET opens what, and how a client of HTTP+SSE is answered."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from mcprec_addon.exchange import (
     Message,
     Server,
     Transport,
+    Via,
 )
 from mcprec_addon.wire.http import HttpRequest, Reply
 from mcprec_addon.wire.sse import SseReader
@@ -150,3 +152,22 @@ def test_a_post_to_a_stream_that_has_gone_is_refused() -> None:
 
     assert reply.status == 404
     assert [each.seq for each in replay.player.unused()] == [5]
+
+
+@pytest.mark.parametrize(
+    ("url", "via", "status"),
+    [
+        ("http://127.0.0.1:7/sse", "base-url", 200),
+        ("http://127.0.0.1:7/openai/v1/unheard-of", "base-url", 403),
+        ("http://news.example/feed", "proxy", 403),
+    ],
+)
+def test_the_only_server_has_any_address_but_not_every_stream_is_its(
+    url: str, via: Via, status: int
+) -> None:
+    """In a mitmproxy of one's own the address is what the proxy is led to."""
+    replay = Replay(HANDSHAKE, header=header("sse"))
+
+    reply = replay.respond(replace(get(), url=url, via=via))
+
+    assert reply.status == status
