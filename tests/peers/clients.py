@@ -40,9 +40,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("kind", choices=CLIENTS)
     parser.add_argument("--url", default=os.environ.get("MCP_URL", ""))
+    parser.add_argument("--no-questions", action="store_true", help="for servers that cannot ask")
     parser.add_argument("--models", default=MODELS, help="behaviours of the stub, in order")
     options = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).parents[2]))
+    if options.no_questions:
+        os.environ["PEER_ASKS"] = "no"
     client = importlib.import_module(f"tests.peers.{CLIENTS[options.kind]}")
     client.run(options.kind, options.url, options.models.split(",")).write()
 
