@@ -12,11 +12,11 @@ from mcprec_addon.doors.mitm_replay import ReplayAddon
 from mcprec_addon.doors.recording import Recording
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Half
-from mcprec_addon.options import pointers, server_urls
+from mcprec_addon.options import pointers, secret_values, server_urls
 from mcprec_addon.replay.faults import check_faults, faults_of
 from mcprec_addon.replay.play import ModelStrategy, PlayOptions, Strategy
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.replay_run import present_halves, several_answers_line, stage
+from mcprec_addon.replay_run import check_secrets, present_halves, several_answers_line, stage
 from mcprec_addon.run import known_environment
 
 type Say = Callable[[str], None]
@@ -47,6 +47,7 @@ OPTIONS = (
     Option("model_match", "How model calls are matched; also sequence.", "auto"),
     Option("ignore", "A pointer to leave out of matching.", ()),
     Option("fault", "Break an answer: SEQ:cut@N, status=CODE, hang and others.", ()),
+    Option("secret", "What stands for a placeholder: NAME=VALUE or NAME=env:VARIABLE.", ()),
     Option("strict", "Repeat no tool call, guess nothing.", default=False),
     Option("all_used", "Fail when a recorded exchange was never used.", default=False),
 )
@@ -105,6 +106,7 @@ class AddonRun:
         )
         ignore = list(cast("Sequence[str]", given["ignore"]))
         faults = list(cast("Sequence[str]", given["fault"]))
+        secrets = list(cast("Sequence[str]", given["secret"]))
         cassette = load_cassette(path)
         asked = cast("frozenset[Half]", frozenset({half} if half else ()))
         halves = present_halves(cassette, asked, path=path)
@@ -114,7 +116,9 @@ class AddonRun:
             strict=bool(given["strict"]),
             ignore=pointers(ignore, option="--set mcprec_ignore"),
             faults=faults_of(faults, option="--set mcprec_fault"),
+            secrets=secret_values(secrets, os.environ, option="--set mcprec_secret"),
         )
+        check_secrets(options.secrets, cassette, option="--set mcprec_secret")
         check_faults(options.faults, cassette, halves=halves, option="--set mcprec_fault")
         for warning in cassette.warnings:
             say(warning)

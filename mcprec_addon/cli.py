@@ -37,6 +37,7 @@ from mcprec_addon.cli_options import (
     Pace,
     Print,
     Report,
+    Secret,
     Stdio,
     Strict,
     Via,
@@ -49,6 +50,7 @@ from mcprec_addon.options import (
     listen_address,
     pace_of,
     pointers,
+    secret_values,
     server_urls,
     stdio_commands,
 )
@@ -195,6 +197,7 @@ def replay(
     keep_env: KeepEnv = None,
     pace: Pace = None,
     fault: Fault = None,
+    secret: Secret = None,
     report: Report = None,
     via: Via = None,
     print_: Print = "env",
@@ -221,6 +224,7 @@ def replay(
         ignore=pointers([*_joined("ignore", ignore), *_INPUT_IGNORED[input_match]]),
         check_answers=check_answers,
         faults=faults_of(_joined("fault", fault)),
+        secrets=secret_values(secret or [], os.environ),
     )
     run = ReplayRun(
         path=cassette,

@@ -122,6 +122,14 @@ Fault = Annotated[
         envvar="MCPREC_FAULT",
     ),
 ]
+Secret = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="What stands for a placeholder in this run; also NAME=env:VARIABLE.",
+        envvar="MCPREC_SECRET",
+    ),
+]
 Report = Annotated[
     Path | None,
     typer.Option(help="Write the report here: .json or .xml (JUnit).", envvar="MCPREC_REPORT"),

@@ -117,6 +117,32 @@ def stdio_commands(given: Sequence[str], *, option: str = "--stdio") -> dict[str
     return commands
 
 
+def secret_values(
+    given: Sequence[str], environment: Mapping[str, str], *, option: str = "--secret"
+) -> dict[str, str]:
+    """Return placeholder to live value of ``NAME=VALUE`` and ``NAME=env:VARIABLE`` texts.
+
+    Raises:
+        UsageError: One is not of that form, its variable is not set, or a name is given twice.
+            No message shows a value.
+    """
+    values: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not re.fullmatch(r"[a-z][a-z0-9-]*-[1-9]\d*", name) or not value:
+            message = f"{option}: write it as NAME=VALUE, such as email-1=env:MY_ADDRESS"
+            raise UsageError(message)
+        if name in values:
+            message = f"{option} {name}=…: the placeholder is given twice; keep one"
+            raise UsageError(message)
+        variable = value.removeprefix("env:")
+        if variable != value and not environment.get(variable):
+            message = f"{option} {text!r}: the variable {variable} is not set; set it"
+            raise UsageError(message)
+        values[name] = value if variable == value else environment[variable]
+    return values
+
+
 def _variable(name: str) -> str:
     """Return a name as the variable for its address spells it."""
     return re.sub(r"[^A-Z0-9]", "_", name.upper())

@@ -99,6 +99,7 @@ async def replay(run: ReplayRun) -> Replayed:
     )
     check_in_place(played.servers.configs, is_asked=run.in_place)
     check_faults(run.options.faults, cassette, halves=halves)
+    check_secrets(run.options.secrets, cassette)
     for warning in played.warnings():
         run.say(warning)
     environment = {**os.environ, **dummies(os.environ, sources=_variables(cassette), keep=run.keep)}
@@ -175,7 +176,25 @@ def new_player(
     bindings = Bindings(redaction, default_rules(redaction.builtin))
     bindings.alias(_source_values(cassette, {**_held(os.environ), **secrets}))
     bindings.known(_source_values(cassette, {**_held(environment), **secrets}))
+    bindings.known(options.secrets)
     return Player(cassette, bindings=bindings, options=replace(options, halves=halves))
+
+
+def check_secrets(
+    secrets: Mapping[str, str], cassette: Cassette, *, option: str = "--secret"
+) -> None:
+    """Check that the cassette has the placeholders that live values are given for.
+
+    Raises:
+        UsageError: It has one of them not.
+    """
+    counts = cassette.header.redaction.placeholders
+    for name in secrets:
+        cls, _, number = name.rpartition("-")
+        if not 0 < int(number) <= counts.get(cls, 0):
+            known = ", ".join(f"{each}-1 to {count}" for each, count in counts.items()) or "none"
+            message = f"{option} {name}=…: the cassette has no such placeholder; it has {known}"
+            raise UsageError(message)
 
 
 def _teller(run: ReplayRun) -> Callable[[Miss], None]:

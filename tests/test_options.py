@@ -10,6 +10,7 @@ from mcprec_addon.options import (
     listen_address,
     pace_of,
     pointers,
+    secret_values,
     server_urls,
     stdio_commands,
 )
@@ -158,3 +159,34 @@ def test_a_pace_that_is_none_is_refused(given: str) -> None:
     """The line shows what would be right."""
     with pytest.raises(UsageError, match=r"write it as 1x, 10x or 0\.5x"):
         pace_of(given)
+
+
+def test_a_live_value_is_given_for_a_placeholder() -> None:
+    """As it is, or by the variable that holds it, so that no command line shows it."""
+    given = ["email-1=me@corp.com", "api-key-2=env:TOKEN", "password-1=a=b"]
+
+    values = secret_values(given, {"TOKEN": "t-1"})
+
+    assert values == {"email-1": "me@corp.com", "api-key-2": "t-1", "password-1": "a=b"}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["hunter22"], "--secret: write it as NAME=VALUE"),
+        (["email=hunter22"], "--secret: write it as NAME=VALUE"),
+        (["email-1="], "--secret: write it as NAME=VALUE"),
+        (
+            ["email-1=hunter22", "email-1=other"],
+            "--secret email-1=…: the placeholder is given twice",
+        ),
+        (["email-1=env:NONE"], "the variable NONE is not set"),
+    ],
+)
+def test_a_live_value_that_cannot_be_taken_is_not_shown(given: list[str], says: str) -> None:
+    """A message goes to a log."""
+    with pytest.raises(UsageError) as raised:
+        secret_values(given, {})
+
+    assert says in str(raised.value)
+    assert "hunter22" not in str(raised.value)

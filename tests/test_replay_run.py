@@ -114,6 +114,33 @@ def test_the_real_value_stands_for_its_placeholder_too(
     assert isinstance(player.play(call), Hit)
 
 
+TWO = CASSETTE.replace(
+    '"servers"', '"redaction":{"builtin":1,"placeholders":{"email":2}},"servers"'
+).replace('"bug"', '"email-1@mcprec.example"')
+
+
+def test_a_given_value_stands_for_its_placeholder(tmp_path: Path) -> None:
+    """Where several recorded people fit, the person at the terminal knows."""
+    call = McpCall(server="tracker", method="tools/call", name="search", args={"q": "ana@corp.com"})
+    options = PlayOptions(secrets={"email-2": "ana@corp.com"})
+    loaded = load_cassette(cassette(tmp_path, TWO))
+
+    given, _ = stage(loaded, options, halves=frozenset({"mcp"}), environment={})
+    free, _ = stage(loaded, PlayOptions(), halves=frozenset({"mcp"}), environment={})
+
+    assert isinstance(free.play(call), Hit)
+    assert not isinstance(given.play(call), Hit)  # the address is someone else's
+
+
+def test_a_value_for_a_placeholder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """It would stand for nothing, and the run would guess all the same."""
+    options = PlayOptions(secrets={"email-3": "ana@corp.com"})
+    run = ReplayRun(path=cassette(tmp_path, TWO), command=["true"], options=options)
+
+    with pytest.raises(UsageError, match=r"--secret email-3=…: .* it has email-1 to 2"):
+        asyncio.run(replay(run))
+
+
 def test_an_allowed_host_is_direct(tmp_path: Path) -> None:
     """It goes past us, which has no client code, and the report says so."""
     path = cassette(tmp_path)

@@ -1,6 +1,7 @@
 """How a replay answers, and what it handed out."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -24,6 +25,7 @@ class PlayOptions:
         halves: Which halves are replayed.
         ignore: Pointers left out of every key, beside those that the cassette brings along.
         faults: Answers that are broken on purpose.
+        secrets: Live values that stand for placeholders, by the names of these.
         check_answers: A client that answers a server's request otherwise than recorded misses.
     """
 
@@ -34,6 +36,7 @@ class PlayOptions:
     ignore: tuple[Pointer, ...] = ()
     check_answers: bool = False
     faults: tuple[Fault, ...] = ()
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

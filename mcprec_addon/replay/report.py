@@ -264,7 +264,7 @@ def _leftover_lines(report: RunReport) -> Iterator[str]:
     yield from _listed("repeated: the last recorded answer was given again", again)
     guessed = [f"#{seq} {report.titles.get(seq, '')}".rstrip() for seq in sorted({*report.guessed})]
     yield from _listed(
-        "guessed: several recorded calls fitted, taken in recorded order",
+        "guessed: several recorded calls fitted, taken in recorded order; --secret settles it",
         guessed,
     )
     yield from (f"refused: {_times(host, times)}" for host, times in report.refused.items())
