@@ -68,13 +68,9 @@ def _without_blobs(exchange: Exchange) -> Exchange:
     return walk.exchange(exchange, _References())
 
 
-def _keep_nothing(name: str, data: bytes) -> None:
-    del name, data
-
-
 class _References(walk.Change):
     def __init__(self) -> None:
-        self._writer = BlobWriter(_keep_nothing)
+        self._writer = BlobWriter()
 
     def text(self, text: str) -> str:
         return text

@@ -1,6 +1,7 @@
 """Pictures stand beside the cassette, and reach the agent as they did."""
 
 import json
+import stat
 import sys
 from base64 import b64encode
 from pathlib import Path
@@ -94,6 +95,27 @@ def test_a_new_recording_takes_the_old_pictures_away(tmp_path: Path) -> None:
     second = {each.name for each in (tmp_path / "a.mcp.blobs").iterdir()}
     assert len(first) == len(second) == 1
     assert first != second
+
+
+def test_a_cassette_that_was_moved_away_keeps_its_pictures(tmp_path: Path) -> None:
+    """Its folder was left behind; whoever moves it next must find them."""
+    record_question(tmp_path / "a.mcp", b64encode(b"one" * 5000).decode())
+    (tmp_path / "a.mcp").rename(tmp_path / "old.mcp")
+
+    record_question(tmp_path / "a.mcp", b64encode(b"two" * 5000).decode())
+
+    assert len(list((tmp_path / "a.mcp.blobs").iterdir())) == 2
+
+
+def test_pictures_are_as_private_as_their_cassette(tmp_path: Path) -> None:
+    """Who closed the one to others meant all of it."""
+    record_question(tmp_path / "a.mcp", b64encode(b"one" * 5000).decode())
+    (tmp_path / "a.mcp").chmod(0o600)
+
+    record_question(tmp_path / "a.mcp", b64encode(b"two" * 5000).decode())
+
+    (blob,) = (tmp_path / "a.mcp.blobs").iterdir()
+    assert stat.S_IMODE(blob.stat().st_mode) == 0o600
 
 
 def test_inspect_names_what_is_wrong_with_pictures(

@@ -18,9 +18,6 @@ from mcprec_addon.exchange import Json, Pairs
 LEAST: Final = 16384
 """Characters of base64 from which content is a blob."""
 
-type Keep = Callable[[str, bytes], None]
-"""Takes a blob: the name of its file, and its bytes."""
-
 type Read = Callable[[str], bytes]
 """Returns the blob of a SHA-256 in hex; raises `RecordProblemError` where there is none."""
 
@@ -81,10 +78,15 @@ _UNKNOWN: Final = "application/octet-stream"
 class BlobWriter:
     """Takes large content out of records; its life is the writing of one cassette."""
 
-    def __init__(self, keep: Keep) -> None:
-        """Start with nothing kept; `keep` is called once for each blob."""
-        self._keep = keep
-        self._kept: set[str] = set()
+    def __init__(self) -> None:
+        """Start with nothing taken."""
+        self._taken: set[str] = set()
+        self._new: list[tuple[str, bytes]] = []
+
+    def take_new(self) -> tuple[tuple[str, bytes], ...]:
+        """Return, once, the blobs referred to since the last time: file name and bytes."""
+        new, self._new = tuple(self._new), []
+        return new
 
     def referenced(self, value: Json) -> Json:
         """Return a value of the file with references in it; the value itself is left alone."""
@@ -110,7 +112,8 @@ class BlobWriter:
         prefix = uri.group() if uri is not None else ""
         code = text.removeprefix(prefix)
         sniffed = next((mime for head, mime in _BEGINNINGS.items() if code.startswith(head)), None)
-        if uri is None and name not in _MEDIA and sniffed is None:
+        is_sealed = beside.get("type") == "redacted_thinking"  # opaque, and no picture
+        if is_sealed or (uri is None and name not in _MEDIA and sniffed is None):
             return text
         data = _decoded(code)
         if data is None or len(code) < LEAST:
@@ -118,9 +121,9 @@ class BlobWriter:
         told = next((beside[key] for key in _MIMES if isinstance(beside.get(key), str)), None)
         mime = (uri[1] if uri is not None else None) or told or sniffed or _UNKNOWN
         digest = hashlib.sha256(data).hexdigest()
-        if digest not in self._kept:
-            self._kept.add(digest)
-            self._keep(f"{digest}.{_SUFFIXES.get(str(mime).lower(), 'bin')}", data)
+        if digest not in self._taken:
+            self._taken.add(digest)
+            self._new.append((f"{digest}.{_SUFFIXES.get(str(mime).lower(), 'bin')}", data))
         found: dict[str, Json] = {"$blob": f"sha256:{digest}", "bytes": len(data), "mime": mime}
         return found | {"prefix": prefix} if prefix else found
 

@@ -7,7 +7,7 @@ a blank.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import orjson
@@ -56,10 +56,21 @@ class Piece:
     Attributes:
         data: The bytes.
         record: A whole record with all the values in them, to be looked through.
+        blobs: What the bytes refer to that no piece before did, by the name of its file.
     """
 
     data: bytes
     record: bytes
+    blobs: tuple[tuple[str, bytes], ...] = ()
+
+
+type Make = Callable[[dict[str, Json], dict[str, Json]], Piece]
+"""Makes a piece of some members of a record; those beside them are only looked through."""
+
+
+def plain_piece(record: dict[str, Json], beside: dict[str, Json]) -> Piece:
+    """Return some members of a record as they are."""
+    return Piece(dumps(record), dumps(beside | record))
 
 
 def long_line(head: bytes, groups: tuple[Group, ...], tail: bytes) -> Line | None:
@@ -85,12 +96,15 @@ def group_elements(text: bytes) -> bytes:
     return b"[" + text.rstrip(b", ") + b"]"
 
 
-def long_pieces(record: dict[str, Json], groups: Iterable[list[Json]]) -> Iterator[Piece]:
+def long_pieces(
+    record: dict[str, Json], groups: Iterable[list[Json]], *, make: Make = plain_piece
+) -> Iterator[Piece]:
     """Return a record with a stream in pieces, its line end included.
 
     Args:
         record: The record, `events` empty in it.
         groups: The elements of `events`, in order.
+        make: Makes the piece of a record, or of a group of events in one.
     """
     names = [*record]
     at = names.index("events")
@@ -98,16 +112,16 @@ def long_pieces(record: dict[str, Json], groups: Iterable[list[Json]]) -> Iterat
     tail = {name: record[name] for name in names[at + 1 :]}
     plain = with_raw(head | tail)
     kind: dict[str, Json] = {"kind": record["kind"]} if "kind" in record else {}
-    writer = _GroupWriter(kind=kind, raw=dict(_raw_of(plain)))
-    ahead = dumps({name: plain[name] for name in head if name in plain})[:-1]
-    comma = b"," if len(ahead) > 1 else b""
-    yield Piece(ahead + comma + _OPEN, dumps(plain))
+    writer = _GroupWriter(kind=kind, raw=dict(_raw_of(plain)), make=make)
+    ahead = make({name: plain[name] for name in head if name in plain}, {})
+    comma = b"," if len(ahead.data) > len(b"{}") else b""
+    yield replace(ahead, data=ahead.data[:-1] + comma + _OPEN)
     yield from writer.pieces(groups)
     rest = {name: plain[name] for name in tail if name in plain}
     if writer.raw:
         rest["raw"] = writer.raw
-    behind = dumps(rest)[1:]
-    yield Piece(b"\t]" + (b"," if rest else b"") + behind + b"\n", dumps(kind | rest))
+    behind = make(rest, kind)
+    yield replace(behind, data=b"\t]" + (b"," if rest else b"") + behind.data[1:] + b"\n")
 
 
 def _raw_of(record: dict[str, Json]) -> dict[str, Json]:
@@ -121,6 +135,7 @@ class _GroupWriter:
 
     kind: dict[str, Json]
     raw: dict[str, Json]
+    make: "Make"
 
     def pieces(self, groups: Iterable[list[Json]]) -> Iterator[Piece]:
         before = 0
@@ -129,8 +144,9 @@ class _GroupWriter:
             for pointer, text in _raw_of(plain).items():
                 _, _, index, *rest = pointer.split("/")
                 self.raw["/".join(["", "events", str(int(index) + before), *rest])] = text
-            kept = dumps(plain.get("events"))
-            yield Piece((b",\t" if before else b"") + kept[1:-1], dumps(self.kind | plain))
+            piece = self.make({"events": plain.get("events")}, self.kind)
+            kept = piece.data.removeprefix(b'{"events":[').removesuffix(b"]}")
+            yield replace(piece, data=(b",\t" if before else b"") + kept)
             before += len(elements)
 
 

@@ -5,14 +5,15 @@ before the first use.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import cast
 
-from mcprec_addon.cassette.blobs import LEAST, BlobWriter, Keep
+from mcprec_addon.cassette.blobs import LEAST, BlobWriter
 from mcprec_addon.cassette.events import event_records, mcp_event_records
 from mcprec_addon.cassette.exact import escaped, with_raw
 from mcprec_addon.cassette.header import header_record
-from mcprec_addon.cassette.lines import Piece, long_pieces
+from mcprec_addon.cassette.lines import Piece, long_pieces, plain_piece
 from mcprec_addon.cassette.parts import PartWriter
 from mcprec_addon.cassette.records import mcp_record, message_record, model_record, noise_record
 from mcprec_addon.exchange import (
@@ -63,21 +64,21 @@ def write_cassette(cassette: Cassette) -> bytes:
     return b"".join(piece.data for piece in cassette_pieces(cassette))
 
 
-def cassette_pieces(cassette: Cassette, *, keep: Keep | None = None) -> Iterator[Piece]:
+def cassette_pieces(cassette: Cassette, *, has_blobs: bool = False) -> Iterator[Piece]:
     """Return a cassette piece by piece: a line, or a part of one that is too long to be held.
 
     Args:
         cassette: The cassette.
-        keep: Takes its blobs, each before the piece that refers to it; None: it has none.
+        has_blobs: Large content is taken out of the lines and comes beside the pieces.
     """
-    return _Writer(keep).pieces(cassette)
+    return _Writer(has_blobs=has_blobs).pieces(cassette)
 
 
 class _Writer:
     """Writes one cassette."""
 
-    def __init__(self, keep: Keep | None) -> None:
-        self._blobs = BlobWriter(keep) if keep is not None else None
+    def __init__(self, *, has_blobs: bool) -> None:
+        self._blobs = BlobWriter() if has_blobs else None
         self._parts = PartWriter()
 
     def pieces(self, cassette: Cassette) -> Iterator[Piece]:
@@ -126,14 +127,19 @@ class _Writer:
         tail = exchange.answer.tail if isinstance(exchange, ModelExchange) else None
         last: list[list[Json]] = [[{"tail": tail}]] if tail is not None else []
         groups = chain(map(_escaped_events, events.groups()), last)
-        yield from long_pieces(self._referenced(record), map(self._referenced, groups))
+        yield from long_pieces(record, groups, make=self._piece)
 
     def _line(self, record: dict[str, Json]) -> Piece:
-        line = _line(record)
-        return _piece(line if len(line) < LEAST else _line(self._referenced(record)))
+        piece = self._piece(with_raw(record), {})
+        return replace(piece, data=piece.data + b"\n")
 
-    def _referenced[V: Json](self, value: V) -> V:
-        return value if self._blobs is None else cast("V", self._blobs.referenced(value))
+    def _piece(self, record: dict[str, Json], beside: dict[str, Json]) -> Piece:
+        """Return some members of a record; they are looked through with all content in them."""
+        piece = plain_piece(record, beside)
+        if self._blobs is None or len(piece.data) < LEAST:
+            return piece
+        data = dumps(self._blobs.referenced(record))
+        return replace(piece, data=data, blobs=self._blobs.take_new())
 
 
 def _piece(line: bytes) -> Piece:

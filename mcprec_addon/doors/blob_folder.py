@@ -52,8 +52,13 @@ class BlobFolder:
             message = f"blob {shown} cannot be read, {error.strerror}; check its permissions"
             raise RecordProblemError(message) from error
 
-    def keep(self, name: str, data: bytes) -> None:
+    def keep(self, name: str, data: bytes, *, mode: int | None = None) -> None:
         """Write a blob, whole or not at all; one that is there already is left.
+
+        Args:
+            name: What its file is called.
+            data: What is in it.
+            mode: Who may read it, as the cassette; None: as any new file.
 
         Raises:
             RecordingError: It cannot be written.
@@ -64,7 +69,12 @@ class BlobFolder:
             self.path.mkdir(exist_ok=True)
             if target.exists() and target.read_bytes() == data:
                 return
-            temporary.write_bytes(data)
+            with temporary.open("wb") as file:
+                if mode is not None:
+                    temporary.chmod(mode)
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
             temporary.replace(target)
         except OSError as error:
             problem = f"blob {name} cannot be written, {error.strerror}; make room, or mend it"

@@ -213,19 +213,20 @@ def put_cassette(
         RecordingError: It cannot be written; an existing file is as it was.
     """
     folder = BlobFolder(path)
+    mode = _mode(Path(os.path.realpath(path)))
     kept: set[str] = set()
 
-    def keep(name: str, data: bytes) -> None:
-        folder.keep(name, data)
-        kept.add(name)
-
     def pieces() -> Iterator[bytes]:
-        for piece in cassette_pieces(cassette, keep=keep):
+        for piece in cassette_pieces(cassette, has_blobs=True):
             check(piece)
+            for name, data in piece.blobs:
+                folder.keep(name, data, mode=mode)
+                kept.add(name)
             yield piece.data
 
     put_in_place(path, pieces())
-    folder.remove_all_but(kept)
+    if mode is not None:  # without a cassette in this place the blobs there are another's
+        folder.remove_all_but(kept)
 
 
 def put_in_place(path: Path, pieces: Iterable[bytes]) -> None:

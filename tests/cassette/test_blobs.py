@@ -30,11 +30,13 @@ class Folder:
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
-        self.writer = BlobWriter(self.keep)
+        self._writer = BlobWriter()
 
-    def keep(self, name: str, data: bytes) -> None:
-        """Keep one."""
-        self.kept[name] = data
+    def referenced(self, value: Json) -> Json:
+        """Return a value with references in it, and keep what they refer to."""
+        found = self._writer.referenced(value)
+        self.kept |= dict(self._writer.take_new())
+        return found
 
     def read(self, digest: str) -> bytes:
         """Return one."""
@@ -62,7 +64,7 @@ def test_media_is_a_file_of_its_kind(value: dict[str, Json], mime: str, suffix: 
     """By what is said beside it, else by how it begins."""
     folder = Folder()
 
-    found = folder.writer.referenced(value)
+    found = folder.referenced(value)
 
     (name,) = folder.kept
     assert NAME.fullmatch(name)
@@ -82,7 +84,7 @@ def test_a_data_uri_keeps_its_prefix() -> None:
     folder = Folder()
     value: Json = {"image_url": {"url": f"data:image/jpeg;base64,{CODE}", "detail": "low"}}
 
-    found = folder.writer.referenced(value)
+    found = folder.referenced(value)
 
     assert [name.partition(".")[2] for name in folder.kept] == ["jpg"]
     assert '"prefix": "data:image/jpeg;base64,"' in str(found).replace("'", '"')
@@ -98,7 +100,7 @@ def test_the_same_picture_twice_is_one_file() -> None:
         f"data:image/png;base64,{CODE}",
     ]
 
-    found = folder.writer.referenced(value)
+    found = folder.referenced(value)
 
     assert len(folder.kept) == 1
     assert folder.back(found) == value
@@ -121,15 +123,22 @@ def test_what_would_come_back_otherwise_stays(text: str) -> None:
     """Replay gives back what came, to the character."""
     folder = Folder()
 
-    assert folder.writer.referenced({"data": text}) == {"data": text}
+    assert folder.referenced({"data": text}) == {"data": text}
     assert folder.kept == {}
+
+
+def test_sealed_reasoning_stays() -> None:
+    """It is nobody's picture, and is never looked into."""
+    value: Json = {"type": "redacted_thinking", "data": CODE}
+
+    assert Folder().referenced(value) == value
 
 
 def test_text_that_only_looks_like_base64_stays() -> None:
     """Twenty thousand letters in a tool's answer are no picture."""
     value: Json = {"type": "text", "text": "abcd" * LEAST}
 
-    assert Folder().writer.referenced(value) == value
+    assert Folder().referenced(value) == value
 
 
 keys = st.sampled_from(["data", "$blob", "$$blob", "$part", "text", "mimeType", "url"])
@@ -150,7 +159,7 @@ def test_reading_what_was_written_gives_it_back(value: Json) -> None:
     """Also where somebody's data has a key that looks like a reference."""
     folder = Folder()
 
-    stored = folder.writer.referenced(escaped(value))
+    stored = folder.referenced(escaped(value))
 
     assert unescaped(folder.back(stored)) == value
 

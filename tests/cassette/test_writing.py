@@ -1,5 +1,7 @@
 """A cassette is written piece by piece, and each piece can be looked through."""
 
+from base64 import b64encode
+
 from mcprec_addon.cassette.format import read_cassette, read_journal
 from mcprec_addon.cassette.writing import (
     cassette_pieces,
@@ -43,7 +45,28 @@ def test_pieces_are_the_lines_of_the_cassette() -> None:
     pieces = [*cassette_pieces(made)]
 
     assert b"".join(piece.data for piece in pieces) == write_cassette(made)
-    assert all(piece.record == piece.data for piece in pieces)
+    assert all(piece.record.strip() == piece.data.strip() for piece in pieces)
+
+
+def test_what_goes_to_a_blob_is_looked_through_as_well() -> None:
+    """A secret that is known at the end may stand in text that is large and packed."""
+    packed = b64encode(b"the secret is tt-4410 " * 800).decode()
+    stream = LongEvents(
+        lambda: iter([[StreamEvent(at_ms=1, kind="json", value={"b64_json": packed})]])
+    )
+    made = Cassette(
+        header=HEADER,
+        exchanges=(
+            chat(ModelAnswer(kind="body", value={"b64_json": packed})),
+            chat(ModelAnswer(kind="events", events=stream)),
+        ),
+    )
+
+    pieces = [*cassette_pieces(made, has_blobs=True)]
+
+    assert packed.encode() not in b"".join(piece.data for piece in pieces)
+    assert sum(packed.encode() in piece.record for piece in pieces) == 2
+    assert [len(piece.blobs) for piece in pieces if piece.blobs] == [1]
 
 
 def test_a_long_stream_is_written_by_its_groups() -> None:
