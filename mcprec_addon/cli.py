@@ -331,6 +331,36 @@ def inspect(
 
 
 @app.command(rich_help_panel=_CASSETTE)
+def redact(
+    cassette: CassettePath,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where the clean one goes."),
+    ] = None,
+    format_: Annotated[
+        Literal["text", "json", "sarif"], typer.Option("--format", help="How to print a scan.")
+    ] = "text",
+    *,
+    scan: Annotated[
+        bool, typer.Option("--scan", help="Write nothing; list what is found, status 1.")
+    ] = False,
+) -> int:
+    """Take secrets out of a cassette that was recorded without, or list them."""
+    from mcprec_addon.cleaning import clean_cassette, scan_cassette  # noqa: PLC0415
+
+    if (scan and out is not None) or (not scan and format_ != "text"):
+        message = "--out is for cleaning and --format for --scan; drop one of them"
+        raise UsageError(message)
+    if not scan:
+        typer.echo(clean_cassette(cassette, out).line)
+        return 0
+    found = scan_cassette(cassette)
+    shown = {"json": found.as_json, "sarif": found.sarif}.get(format_)
+    typer.echo(found.text() if shown is None else dumps(shown()).decode())
+    return 1 if found.findings else 0
+
+
+@app.command(rich_help_panel=_CASSETTE)
 def recover(
     journal: Annotated[Path, typer.Argument(help="The journal, such as .triage.mcp.journal.")],
 ) -> int:

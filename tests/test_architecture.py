@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("replay_run",),
     ("serving",),
     ("evaluation", "self_check", "doctor", "demo"),
-    ("look", "addon_run"),
+    ("look", "cleaning", "addon_run"),
     ("cli_options",),
     ("addon", "cli", "pytest_plugin"),
     ("__main__",),

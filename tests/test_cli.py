@@ -97,6 +97,9 @@ def last_line(text: str) -> str:
         (["serve", "{cassette}", "--listen", "127.0.0.1:0", "--server", "x"], "no server"),
         (["inspect", "{cassette}", "--seq", "9"], "no exchange has seq 9"),
         (["recover", "{cassette}"], "no journal"),
+        (["redact", "no.mcp"], "no.mcp"),
+        (["redact", "{cassette}", "--scan", "--out", "{folder}/b.mcp"], "drop one of them"),
+        (["redact", "{cassette}", "--format", "sarif"], "drop one of them"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -17,7 +17,7 @@ PACKAGE = TESTS.parent / "mcprec_addon"
 TEXT = (DOCS / "cli.md").read_text(encoding="utf-8")
 ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
-COMMANDS = ("record", "replay", "inspect", "recover", "serve", "restore", "addon", "demo")
+COMMANDS = ("record", "replay", "inspect", "redact", "recover", "serve", "restore", "addon", "demo")
 
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 OF_ALL = {"--help", "--version"}  # what every command has, and the program itself

@@ -6,8 +6,9 @@ and ``github-token-2``, numbered per class by first appearance.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from mcprec_addon.exchange import Exchange, Message, Noise
 from mcprec_addon.long_events import LongEvents
@@ -21,6 +22,8 @@ _PRIVATE = re.compile(
 )
 _PRIVATE_MARK = "mcprec-"
 _PRIVATE_CORES = base64_cores(_PRIVATE_MARK)
+
+_NO_COUNTS: Final[Mapping[str, int]] = {}
 
 type Mint = Callable[[str, int], str]
 """Builds a placeholder from its class and number."""
@@ -131,13 +134,23 @@ class Renumbered:
 
 
 def renumber(
-    exchanges: Sequence[Exchange], messages: Sequence[Message], noise: Sequence[Noise]
+    exchanges: Sequence[Exchange],
+    messages: Sequence[Message],
+    noise: Sequence[Noise],
+    *,
+    behind: Mapping[str, int] = _NO_COUNTS,
 ) -> Renumbered:
     """Return a recording with its private placeholders numbered per class by first appearance.
 
     Exchanges of both halves count in the order of their seq, the call before its answer; what
     stands beside them behind the exchange it came after. Needs no table: a private placeholder
     carries its class, so a journal that outlived its run can be renumbered too.
+
+    Args:
+        exchanges: The exchanges.
+        messages: What stands beside them.
+        noise: Likewise.
+        behind: The highest numbers that a finished cassette has already, by class.
     """
     order = _by_appearance(exchanges, messages, noise)
     collector = _Collector()
@@ -147,7 +160,7 @@ def renumber(
     if collector.found:
         for unit in order:
             _look_over(unit, seeker)
-    numbering = _Numbering(frozenset(seeker.found), collector.found)
+    numbering = _Numbering(frozenset(seeker.found), collector.found, behind)
     return Renumbered(
         exchanges=tuple(walk.exchange(each, numbering) for each in exchanges),
         messages=tuple(walk.message(each, numbering) for each in messages),
@@ -208,9 +221,8 @@ class _Collector(walk.Change):
         return text
 
     def _see(self, text: str) -> str:
-        if _PRIVATE_MARK in text:
-            for match in _PRIVATE.finditer(text):
-                self.found.setdefault(_plain(match), match[2])
+        for placeholder, cls in privates(text):
+            self.found.setdefault(placeholder, cls)
         return text
 
 
@@ -228,6 +240,13 @@ class _Seeker(walk.Change):
         return text
 
 
+def privates(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the private placeholders in a text as they were minted, with their classes."""
+    if _PRIVATE_MARK in text:
+        for match in _PRIVATE.finditer(text):
+            yield _plain(match), match[2]
+
+
 def _plain(match: re.Match[str]) -> str:
     return private(match[1], match[2], int(match[3]))
 
@@ -235,8 +254,10 @@ def _plain(match: re.Match[str]) -> str:
 class _Numbering(walk.Change):
     """Writes the final placeholder for each private one."""
 
-    def __init__(self, lookalikes: frozenset[str], found: Mapping[str, str]) -> None:
-        self.counts: dict[str, int] = {}
+    def __init__(
+        self, lookalikes: frozenset[str], found: Mapping[str, str], behind: Mapping[str, int]
+    ) -> None:
+        self.counts: dict[str, int] = dict(behind)
         self.names: dict[str, str] = {}
         self._finals: dict[str, str] = {}
         for placeholder, cls in found.items():

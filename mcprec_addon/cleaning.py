@@ -1,0 +1,70 @@
+"""What `mcprec redact` does: finds the secrets that are still in a cassette, or takes them out."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcprec_addon.doors.cassette_file import check_target, load_cassette, put_cassette
+from mcprec_addon.doors.cassette_lines import lines_in
+from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.upkeep.layout import count_text
+from mcprec_addon.upkeep.scan import Scan, cleaned, scan
+
+_SEQ = re.compile(rb'\{(?:"kind":"model",)?"seq":(\d{1,9})[,}]')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaned:
+    """What became of a cassette.
+
+    Attributes:
+        path: Where the clean one is.
+        new: How many secrets were taken out, by class.
+    """
+
+    path: Path
+    new: Mapping[str, int]
+
+    @property
+    def line(self) -> str:
+        """What was done, in one line."""
+        if not self.new:
+            return f"{self.path}: no secrets found"
+        classes = ", ".join(f"{count} {cls}" for cls, count in self.new.items())
+        total = count_text(sum(self.new.values()), "secret")
+        return f"{self.path}: {total} redacted ({classes})"
+
+
+def scan_cassette(path: Path) -> Scan:
+    """Return what is still in a cassette, with the lines it stands on.
+
+    Raises:
+        McprecError: The cassette cannot be read.
+    """
+    findings = scan(load_cassette(path), default_rules())
+    lines: dict[int, int] = {}
+    for number, line in enumerate(lines_in(path) if findings else (), 1):
+        match = _SEQ.match(line.text)
+        if match is not None:
+            lines.setdefault(int(match[1]), number)
+    return Scan(name=str(path), findings=findings, lines=lines)
+
+
+def clean_cassette(path: Path, out: Path | None) -> Cleaned:
+    """Take the secrets out of a cassette.
+
+    Args:
+        path: The cassette.
+        out: Where the clean one goes; None: in its place, in one step.
+
+    Raises:
+        McprecError: It cannot be read, or the clean one cannot be written.
+    """
+    cassette = load_cassette(path)
+    if out is not None:
+        check_target(out, force=False)
+    clean, new = cleaned(cassette, default_rules())
+    if new or out is not None:
+        put_cassette(out or path, clean)
+    return Cleaned(path=out or path, new=new)

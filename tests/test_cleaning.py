@@ -1,0 +1,71 @@
+"""`mcprec redact` on files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcprec_addon.cli import status_of
+from tests.test_cli import CASSETTE
+
+pytestmark = pytest.mark.door
+
+DIRTY = CASSETTE.replace('"bug"', '"ask ana@corp.com"')
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "a.mcp"
+    made.write_text(DIRTY)
+    return made
+
+
+def test_an_old_cassette_is_cleaned_in_its_place(
+    path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And is clean then."""
+    status = status_of(["redact", str(path)])
+    again = status_of(["redact", str(path)])
+
+    assert (status, again) == (0, 0)
+    assert capfd.readouterr().out.splitlines() == [
+        f"{path}: 1 secret redacted (1 email)",
+        f"{path}: no secrets found",
+    ]
+    assert "ana@corp.com" not in path.read_text()
+    assert "ask email-1@mcprec.example" in path.read_text()
+
+
+def test_the_clean_one_may_go_elsewhere(path: Path, tmp_path: Path) -> None:
+    """The old one is as it was, and a file that is there is not overwritten."""
+    out = str(tmp_path / "b.mcp")
+
+    statuses = [status_of(["redact", str(path), "-o", out]) for _ in range(2)]
+
+    assert statuses == [0, 2]
+    assert path.read_text() == DIRTY
+    assert "ana@corp.com" not in Path(out).read_text()
+
+
+def test_a_scan_writes_nothing_and_fails_where_it_finds(
+    path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A step of CI, or a hook, that stops what must not be committed."""
+    status = status_of(["redact", str(path), "--scan"])
+    as_json = status_of(["redact", str(path), "--scan", "--format", "json"])
+
+    first, last, shown = capfd.readouterr().out.splitlines()
+    assert (status, as_json) == (1, 1)
+    assert first == f"{path}:2: #1 /args/q: email, an…om"
+    assert last == f"{path}: 1 secret found"
+    assert json.loads(shown)["findings"][0]["line"] == 2
+    assert path.read_text() == DIRTY
+
+
+def test_a_clean_cassette_passes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Status 0, and a line that says so."""
+    path = tmp_path / "a.mcp"
+    path.write_text(CASSETTE)
+
+    assert status_of(["redact", str(path), "--scan"]) == 0
+    assert capfd.readouterr().out == f"{path}: no secrets found\n"
