@@ -10,13 +10,23 @@ from mcprec_addon.doors.cassette_file import check_target, load_cassette
 from mcprec_addon.doors.mitm import RecordAddon
 from mcprec_addon.doors.mitm_replay import ReplayAddon
 from mcprec_addon.doors.recording import Recording
+from mcprec_addon.doors.rules_file import own_rules
+from mcprec_addon.doors.settings_file import Settings
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Half
 from mcprec_addon.options import pointers, secret_values, server_urls
+from mcprec_addon.redact.own_rules import OwnRules, with_own
+from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.faults import check_faults, faults_of
 from mcprec_addon.replay.play import ModelStrategy, PlayOptions, Strategy
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.replay_run import check_secrets, present_halves, several_answers_line, stage
+from mcprec_addon.replay_run import (
+    check_rules,
+    check_secrets,
+    present_halves,
+    several_answers_line,
+    stage,
+)
 from mcprec_addon.run import known_environment
 
 type Say = Callable[[str], None]
@@ -48,6 +58,7 @@ OPTIONS = (
     Option("ignore", "A pointer to leave out of matching.", ()),
     Option("fault", "Break an answer: SEQ:cut@N, status=CODE, hang and others.", ()),
     Option("secret", "What stands for a placeholder: NAME=VALUE or NAME=env:VARIABLE.", ()),
+    Option("redact", "A file of redaction rules of one's own."),
     Option("strict", "Repeat no tool call, guess nothing.", default=False),
     Option("all_used", "Fail when a recorded exchange was never used.", default=False),
 )
@@ -93,6 +104,7 @@ class AddonRun:
             path,
             urls=urls,
             known=known_environment(),
+            rules=with_own(default_rules(), _own_rules(given)),
             on_failure=lambda error: say(f"{error}; the traffic goes on, recording has ended"),
         )
         return cls(addon=RecordAddon(recording), recording=recording, path=path)
@@ -116,8 +128,10 @@ class AddonRun:
             strict=bool(given["strict"]),
             ignore=pointers(ignore, option="--set mcprec_ignore"),
             faults=faults_of(faults, option="--set mcprec_fault"),
+            own_rules=_own_rules(given),
             secrets=secret_values(secrets, os.environ, option="--set mcprec_secret"),
         )
+        check_rules(options.own_rules, cassette, path=path)
         check_secrets(options.secrets, cassette, option="--set mcprec_secret")
         check_faults(options.faults, cassette, halves=halves, option="--set mcprec_fault")
         for warning in cassette.warnings:
@@ -161,6 +175,11 @@ class AddonRun:
             self.replayed, path=self.path, strict=self.strict, all_used=self.all_used
         )
         return [report.text()], report.exit.status
+
+
+def _own_rules(given: Mapping[str, object]) -> OwnRules:
+    file = str(given["redact"])
+    return own_rules(Settings(), Path(file) if file else None)
 
 
 def _choice(given: Mapping[str, object], name: str, known: Sequence[str]) -> str:

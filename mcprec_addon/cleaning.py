@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mcprec_addon.doors.cassette_file import check_target, load_cassette, put_cassette
 from mcprec_addon.doors.cassette_lines import lines_in
+from mcprec_addon.redact.own_rules import OwnRules, with_own
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.upkeep.layout import count_text
 from mcprec_addon.upkeep.scan import Scan, cleaned, scan
@@ -36,13 +37,17 @@ class Cleaned:
         return f"{self.path}: {total} redacted ({classes})"
 
 
-def scan_cassette(path: Path) -> Scan:
+def scan_cassette(path: Path, own: OwnRules) -> Scan:
     """Return what is still in a cassette, with the lines it stands on.
+
+    Args:
+        path: The cassette.
+        own: Rules of one's own.
 
     Raises:
         McprecError: The cassette cannot be read.
     """
-    findings = scan(load_cassette(path), default_rules())
+    findings = scan(load_cassette(path), with_own(default_rules(), own))
     lines: dict[int, int] = {}
     for number, line in enumerate(lines_in(path) if findings else (), 1):
         match = _SEQ.match(line.text)
@@ -51,12 +56,13 @@ def scan_cassette(path: Path) -> Scan:
     return Scan(name=str(path), findings=findings, lines=lines)
 
 
-def clean_cassette(path: Path, out: Path | None) -> Cleaned:
+def clean_cassette(path: Path, out: Path | None, own: OwnRules) -> Cleaned:
     """Take the secrets out of a cassette.
 
     Args:
         path: The cassette.
         out: Where the clean one goes; None: in its place, in one step.
+        own: Rules of one's own, which its header then names.
 
     Raises:
         McprecError: It cannot be read, or the clean one cannot be written.
@@ -64,7 +70,7 @@ def clean_cassette(path: Path, out: Path | None) -> Cleaned:
     cassette = load_cassette(path)
     if out is not None:
         check_target(out, force=False)
-    clean, new = cleaned(cassette, default_rules())
-    if new or out is not None:
+    clean, new = cleaned(cassette, with_own(default_rules(), own))
+    if clean is not cassette or out is not None:
         put_cassette(out or path, clean)
     return Cleaned(path=out or path, new=new)

@@ -36,6 +36,7 @@ from mcprec_addon.cli_options import (
     Out,
     Pace,
     Print,
+    RedactFile,
     Report,
     Secret,
     Stdio,
@@ -57,6 +58,7 @@ from mcprec_addon.options import (
 
 if TYPE_CHECKING:
     from mcprec_addon.agent_servers import AgentServers
+    from mcprec_addon.redact.own_rules import OwnRules
     from mcprec_addon.serving import Served
 
 _RUNS, _CASSETTE, _SETUP = "Run an agent", "Look at a cassette", "Set-up"
@@ -141,6 +143,12 @@ def _joined(name: str, given: list[str] | None) -> list[str]:
     return [*(given or []), *(each for each in more if each not in (given or []))]
 
 
+def _own_rules(file: Path | None) -> "OwnRules":
+    from mcprec_addon.doors.rules_file import own_rules  # noqa: PLC0415
+
+    return own_rules(_settings(), file)
+
+
 @app.command(rich_help_panel=_RUNS)
 def record(
     out: Out,
@@ -149,6 +157,7 @@ def record(
     http: Http = None,
     stdio: Stdio = None,
     via: Via = None,
+    redact: RedactFile = None,
     print_: Print = "env",
     *,
     in_place: InPlace = False,
@@ -165,6 +174,7 @@ def record(
         in_place=in_place,
         via=via or "both",
         force=force,
+        own_rules=_own_rules(redact),
         say=_say,
         announce=_announcer(print_),
     )
@@ -198,6 +208,7 @@ def replay(
     pace: Pace = None,
     fault: Fault = None,
     secret: Secret = None,
+    redact: RedactFile = None,
     report: Report = None,
     via: Via = None,
     print_: Print = "env",
@@ -225,6 +236,7 @@ def replay(
         check_answers=check_answers,
         faults=faults_of(_joined("fault", fault)),
         secrets=secret_values(secret or [], os.environ),
+        own_rules=_own_rules(redact),
     )
     run = ReplayRun(
         path=cassette,
@@ -340,6 +352,7 @@ def redact(
     format_: Annotated[
         Literal["text", "json", "sarif"], typer.Option("--format", help="How to print a scan.")
     ] = "text",
+    rules: RedactFile = None,
     *,
     scan: Annotated[
         bool, typer.Option("--scan", help="Write nothing; list what is found, status 1.")
@@ -352,9 +365,9 @@ def redact(
         message = "--out is for cleaning and --format for --scan; drop one of them"
         raise UsageError(message)
     if not scan:
-        typer.echo(clean_cassette(cassette, out).line)
+        typer.echo(clean_cassette(cassette, out, _own_rules(rules)).line)
         return 0
-    found = scan_cassette(cassette)
+    found = scan_cassette(cassette, _own_rules(rules))
     shown = {"json": found.as_json, "sarif": found.sarif}.get(format_)
     typer.echo(found.text() if shown is None else dumps(shown()).decode())
     return 1 if found.findings else 0
@@ -383,6 +396,7 @@ def serve(
         typer.Option(metavar="NAME", help="The server to play; all over HTTP, else the only one."),
     ] = None,
     listen: Listen = None,
+    redact: RedactFile = None,
     print_: Annotated[
         Literal["env", "json"],
         typer.Option("--print", help="With --listen: how to print addresses and a config."),
@@ -391,12 +405,13 @@ def serve(
     """Play a recorded server on stdin and stdout, or with --listen everything over HTTP."""
     from mcprec_addon.serving import serve_http, serve_stdio  # noqa: PLC0415
 
+    own = _own_rules(redact)
     if listen is None:
-        report = serve_stdio(cassette, server=server, say=_say)
+        report = serve_stdio(cassette, server=server, own=own, say=_say)
     else:
         show = _served_announcer(print_)
         address = listen_address(listen)
-        report = serve_http(cassette, address, server=server, announce=show, say=_say)
+        report = serve_http(cassette, address, server=server, own=own, announce=show, say=_say)
     typer.echo(report.text(), err=True)
     return report.exit.status
 

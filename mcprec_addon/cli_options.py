@@ -130,6 +130,15 @@ Secret = Annotated[
         envvar="MCPREC_SECRET",
     ),
 ]
+RedactFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--redact",
+        metavar="FILE",
+        help="A file of redaction rules of one's own.",
+        envvar="MCPREC_REDACT",
+    ),
+]
 Report = Annotated[
     Path | None,
     typer.Option(help="Write the report here: .json or .xml (JUnit).", envvar="MCPREC_REPORT"),

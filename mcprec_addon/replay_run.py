@@ -20,6 +20,7 @@ from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Cassette, Exchange, Half
 from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.redact.bindings import Bindings
+from mcprec_addon.redact.own_rules import OwnRules, with_own
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.faults import check_faults
 from mcprec_addon.replay.line_responder import LineResponder
@@ -82,6 +83,7 @@ async def replay(run: ReplayRun) -> Replayed:
             command cannot be started.
     """
     cassette = load_cassette(run.path)
+    check_rules(run.options.own_rules, cassette, path=run.path)
     halves = present_halves(cassette, run.halves, path=run.path)
     if run.command:
         find_program(run.command, os.environ)
@@ -173,11 +175,30 @@ def new_player(
 ) -> Player:
     """Return a player for one replay of a cassette; see `stage` for the arguments."""
     redaction = cassette.header.redaction
-    bindings = Bindings(redaction, default_rules(redaction.builtin))
+    rules = with_own(default_rules(redaction.builtin), options.own_rules)
+    bindings = Bindings(redaction, rules)
     bindings.alias(_source_values(cassette, {**_held(os.environ), **secrets}))
     bindings.known(_source_values(cassette, {**_held(environment), **secrets}))
     bindings.known(options.secrets)
     return Player(cassette, bindings=bindings, options=replace(options, halves=halves))
+
+
+def check_rules(own: OwnRules, cassette: Cassette, *, path: Path) -> None:
+    """Check that a cassette was recorded under the redaction rules of this run.
+
+    Otherwise calls would come in redacted another way than they stand in it, and miss.
+
+    Raises:
+        UsageError: It was recorded under others.
+    """
+    recorded = cassette.header.redaction.custom
+    if recorded == own.digest:
+        return
+    theirs = f"rules of one's own ({recorded[:15]}…)" if recorded else "the built-in rules alone"
+    ours = f"rules of its own ({own.digest[:15]}…)" if own.digest else "none of its own"
+    remedy = f"mcprec redact {path}" if own.digest else "--redact FILE with those rules"
+    message = f"{path}: recorded under {theirs}, this run has {ours}; use {remedy}"
+    raise UsageError(message)
 
 
 def check_secrets(

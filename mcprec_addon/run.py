@@ -26,6 +26,8 @@ from mcprec_addon.doors.run_folder import run_folder, write_environment
 from mcprec_addon.errors import UsageError
 from mcprec_addon.options import check_is_agent
 from mcprec_addon.record.summary import Recorded
+from mcprec_addon.redact.own_rules import OwnRules, with_own
+from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.wire.providers import PROVIDERS
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class RecordRun:
         in_place: Swap the agent's configs for the run's copies while it runs.
         via: Which ways in are opened.
         force: Overwrite an existing cassette.
+        own_rules: Redaction rules of one's own.
         say: Takes lines for the person at the terminal.
         announce: Takes the variables to set for an agent, where no command is given.
     """
@@ -54,6 +57,7 @@ class RecordRun:
     in_place: bool = False
     via: Ways = "both"
     force: bool = False
+    own_rules: OwnRules = field(default_factory=OwnRules)
     say: Callable[[str], None] = lambda _: None
     announce: Callable[[Mapping[str, str]], None] = lambda _: None
 
@@ -104,6 +108,7 @@ async def record(run: RecordRun) -> tuple[Recorded, int | None]:
         urls=urls,
         commands={label: Path(each[0]).name for label, each in run.servers.commands().items()},
         known=[*known_environment(), *_known_servers(run.servers)],
+        rules=with_own(default_rules(), run.own_rules),
         on_failure=lambda error: run.say(f"{error}; the agent goes on, recording has ended"),
     )
     try:

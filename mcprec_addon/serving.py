@@ -17,6 +17,7 @@ from mcprec_addon.doors.stdio_server import serve_lines
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Cassette, Json, McpExchange
 from mcprec_addon.played_servers import recorded_servers, sse_labels
+from mcprec_addon.redact.own_rules import OwnRules
 from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
@@ -24,19 +25,22 @@ from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.report import RunReport
 from mcprec_addon.replay.responder import Turned
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.replay_run import new_player, present_halves, stage
+from mcprec_addon.replay_run import check_rules, new_player, present_halves, stage
 from mcprec_addon.run import model_doors, model_upstreams
 from mcprec_addon.wire.http import HttpRequest, Reply
 
 _PATH = "/mcp/"  # and the label behind it
 
 
-def serve_stdio(path: Path, *, server: str | None, say: Callable[[str], None]) -> RunReport:
+def serve_stdio(
+    path: Path, *, server: str | None, own: OwnRules, say: Callable[[str], None]
+) -> RunReport:
     """Answer on stdin and stdout from a cassette until the client closes its end.
 
     Args:
         path: The cassette.
         server: Label of the server to play; None for the only one.
+        own: Redaction rules of one's own.
         say: Takes lines for the person at the terminal.
 
     Returns:
@@ -46,10 +50,11 @@ def serve_stdio(path: Path, *, server: str | None, say: Callable[[str], None]) -
         McprecError: The cassette cannot be read, or has no such server.
     """
     cassette = load_cassette(path)
+    check_rules(own, cassette, path=path)
     halves = present_halves(cassette, frozenset({"mcp"}), path=path)
     label = _label(cassette, path, server)
     alone = _only(cassette, label)
-    player = new_player(alone, PlayOptions(), halves=halves, environment=os.environ)
+    player = new_player(alone, PlayOptions(own_rules=own), halves=halves, environment=os.environ)
     responder = LineResponder(player, Feed(alone), label, on_miss=_teller(say))
     serve_lines(responder, sys.stdin.buffer, sys.stdout.buffer)
     replayed = Replayed(
@@ -82,6 +87,7 @@ def serve_http(
     address: tuple[str, int],
     *,
     server: str | None,
+    own: OwnRules,
     announce: Callable[[Served], None],
     say: Callable[[str], None],
 ) -> RunReport:
@@ -91,6 +97,7 @@ def serve_http(
         path: The cassette.
         address: Host and port to listen on; 0 for any free port.
         server: Label of the only server to play; None for all of the cassette.
+        own: Redaction rules of one's own.
         announce: Told what is served, once it is.
         say: Takes lines for the person at the terminal.
 
@@ -101,11 +108,16 @@ def serve_http(
         McprecError: The cassette cannot be read, has no such server, or the address is taken.
     """
     cassette = load_cassette(path)
+    check_rules(own, cassette, path=path)
     if server is not None:
         cassette = _only(cassette, _label(cassette, path, server))
     halves = present_halves(cassette, frozenset(), path=path)
     player, responder = stage(
-        cassette, PlayOptions(), halves=halves, environment=os.environ, on_miss=_teller(say)
+        cassette,
+        PlayOptions(own_rules=own),
+        halves=halves,
+        environment=os.environ,
+        on_miss=_teller(say),
     )
     recorded = recorded_servers(cassette)
     labels = [*recorded] if server is None else [server]

@@ -41,7 +41,7 @@ from mcprec_addon.record.summary import Died, Recorded
 from mcprec_addon.record.taps import Tap
 from mcprec_addon.redact.placeholders import Renumbered
 from mcprec_addon.redact.redactor import Closed, Redactor
-from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.redact.rules import Rules, default_rules
 from mcprec_addon.wire.http import HttpRequest
 
 
@@ -75,6 +75,7 @@ class Recording:
         urls: Mapping[str, str],
         commands: Mapping[str, str] | None = None,
         known: Iterable[Known] = (),
+        rules: Rules | None = None,
         on_failure: Callable[[McprecError], None] = lambda _: None,
     ) -> None:
         """Open the journal beside `target`.
@@ -84,6 +85,7 @@ class Recording:
             urls: Addresses of declared HTTP servers by label.
             commands: Programs of declared stdio servers by label.
             known: Secrets known before the first call.
+            rules: What counts as a secret; by default the built-in rules.
             on_failure: Called once, at the first error that makes the recording incomplete.
 
         Raises:
@@ -92,7 +94,7 @@ class Recording:
         self.target = target
         self.recorded_at = datetime.now(UTC)
         self._journal = Journal(target)
-        self._redactor = Redactor(default_rules(), nonce=secrets.token_hex(4))
+        self._redactor = Redactor(rules or default_rules(), nonce=secrets.token_hex(4))
         for each in known:
             self._redactor.learn(each.secret, source=each.source)
         self._recorder = Recorder(self._keep)

@@ -8,7 +8,7 @@ set, mcprec.toml decides; lists are joined. A key may be written with underscore
 import difflib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeGuard, cast
@@ -21,7 +21,7 @@ type Kind = Literal["flag", "text", "list", "path", "paths"]
 type Value = bool | str | list[str]
 
 _OWN, _SHARED = "mcprec.toml", "pyproject.toml"
-_SERVERS = "servers"
+_SERVERS, _REDACT = "servers", "redact"
 # A pyproject.toml that is broken is for us to name only if it was meant for us too.
 _OURS = re.compile(rb"tool[\"'\s]*\.[\"'\s]*mcprec")
 _RIGHT: dict[Kind, str] = {
@@ -42,11 +42,14 @@ class Settings:
         servers: Address or command line of each MCP server, by label.
         origin: The file, from the working directory, that each came from: by the option's name,
             or ``servers.`` and the label. Of a joined list it is the first.
+        redact: Tables of redaction rules, each with its file and name for messages; still to be
+            read, by `rules_file`.
     """
 
     options: Mapping[str, Value] = field(default_factory=dict[str, Value])
     servers: Mapping[str, str] = field(default_factory=dict[str, str])
     origin: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    redact: Sequence[tuple[str, Mapping[str, object]]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,9 @@ def read_settings(folder: Path, *, known: Mapping[str, Kind]) -> Settings:
     servers: dict[str, str] = {}
     origin: dict[str, Path] = {}
     problems: list[str] = []
+    redact: list[tuple[str, Mapping[str, object]]] = []
     for file in filter(None, (_nearest(here, _OWN), _nearest(here, _SHARED))):
+        redact += _rules(file, problems)
         read, declared = _options(file, here, known, problems), _servers(file, problems)
         for name, value in read.items():
             options[name] = _joined(options.get(name, value), value)
@@ -83,7 +88,25 @@ def read_settings(folder: Path, *, known: Mapping[str, Kind]) -> Settings:
         origin = dict.fromkeys(keys, file.name) | origin
     if problems:
         raise UsageError("\n".join(problems))
-    return Settings(options=options, servers=servers, origin=origin)
+    return Settings(options=options, servers=servers, origin=origin, redact=tuple(redact))
+
+
+def _rules(file: _File, problems: list[str]) -> list[tuple[str, Mapping[str, object]]]:
+    value = file.table.get(_REDACT)
+    if value is not None and not isinstance(value, dict):
+        problems.append(f"{file.name}: {_REDACT} is {_found(value)}; make it a table of rules")
+    table = cast("dict[str, object]", value) if isinstance(value, dict) else None
+    return [] if table is None else [(f"{file.name}: {_REDACT}", table)]
+
+
+def parsed_toml(path: Path, name: Path) -> dict[str, object]:
+    """Return the tables of a TOML file.
+
+    Raises:
+        OSError: It cannot be read.
+        UsageError: It is no TOML.
+    """
+    return _parsed(path.read_bytes(), name)
 
 
 def _joined(first: Value, more: Value) -> Value:
@@ -174,14 +197,14 @@ def _members(table: dict[str, object]) -> Iterator[tuple[str, str, object]]:
             for inner, rule in cast("dict[str, object]", value).items():
                 dotted = f"{key}.{inner}"
                 yield dotted, "ignore" if inner == "ignore" else dotted, rule
-        elif key != _SERVERS:
+        elif key not in (_SERVERS, _REDACT):
             yield key, key.replace("_", "-"), value
 
 
 def _hint(key: str, known: Mapping[str, Kind]) -> str:
     if key == "tool":
         return f"settings stand in {_OWN} without [tool.mcprec]"
-    names = [*known, _SERVERS]
+    names = [*known, _SERVERS, _REDACT]
     rules = ["match.ignore"] if "ignore" in known else []
     close = difflib.get_close_matches(key.replace("_", "-"), [*names, *rules], 1)
     nearest = f"did you mean {close[0]}; " if close else ""

@@ -36,6 +36,7 @@ class _Set(Protocol):
 
 class _Options(Protocol):
     max_mem: int
+    log_errors: bool
 
 
 class _SetFactory(Protocol):
@@ -44,15 +45,20 @@ class _SetFactory(Protocol):
 
 class _Library(Protocol):
     Set: _SetFactory
+    error: type[Exception]
 
     def Options(self) -> _Options: ...  # noqa: N802
 
-    def compile(self, pattern: bytes) -> _Compiled: ...
+    def compile(self, pattern: bytes, options: _Options) -> _Compiled: ...
 
     def escape(self, pattern: str) -> str: ...
 
 
 _re2 = cast("_Library", re2)
+
+
+class PatternError(ValueError):
+    """A pattern that RE2 cannot run; the message is RE2's."""
 
 
 class Haystack:
@@ -90,7 +96,19 @@ class Matcher:
     """One pattern."""
 
     def __init__(self, regex: str) -> None:
-        self._compiled = _re2.compile(regex.encode())
+        """Take a pattern.
+
+        Raises:
+            PatternError: RE2 cannot run it.
+        """
+        options = _re2.Options()
+        options.log_errors = False  # they would go to stderr beside our own line
+        try:
+            self._compiled = _re2.compile(regex.encode(), options)
+        except _re2.error as error:
+            told: object = error.args[0] if error.args else error
+            message = told.decode() if isinstance(told, bytes) else str(told)
+            raise PatternError(message) from error
         self._group = min(self._compiled.groups, 1)
 
     def find(self, hay: Haystack) -> Iterator[Found]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from mcprec_addon.exchange import Json, Opaque, Pairs
 from mcprec_addon.jsonvalue import Pointer, pointer_text
 from mcprec_addon.redact.finder import Finder, applied
-from mcprec_addon.redact.rules import key_class
 from mcprec_addon.redact.walk import opaque
 
 _ID = re.compile(r"[\w.:|/=+~-]{1,512}")
@@ -178,7 +177,7 @@ class Fields:
         if isinstance(member, str):
             if scope.has_blocks and key in ("blob", "data") and _is_text_code(value):
                 return self._blob(member)
-            cls = key_class(key) if scope.has_names else None
+            cls = self._finder.rules.key_class(key) if scope.has_names else None
             if cls is not None:
                 edits = self._finder.placed(cls, member)
                 return applied(member, edits) if edits else member

@@ -19,7 +19,6 @@ from mcprec_addon.redact.rules import (
     block_end,
     holds,
     is_plain,
-    key_class,
     placed_secret,
 )
 from mcprec_addon.redact.spellings import (
@@ -45,6 +44,7 @@ _NAMED_MEMBER = (
     r"(?i)(?:key|token|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|jwt|bearer"
     r'|cookie|session[_-]?id)\\*"\s*:'
 )
+_ANY_MEMBER = r'"\s*:'
 _DATA_URI = "data:[a-z]+/[^,]*;base64,"
 
 
@@ -111,7 +111,7 @@ class Finder:
             placeholder: Returns the placeholder of a secret and its class.
             covered: What a placeholder of ours looks like; nothing overlapping one is a secret.
         """
-        self._rules = rules
+        self.rules = rules
         self._placeholder = placeholder
         self._covered = covered
         classes = "|".join(sorted(map(re.escape, rules.classes - {"email"})))
@@ -125,9 +125,9 @@ class Finder:
 
     def learn(self, secret: str, cls: str = KNOWN_CLASS) -> bool:
         """Search for a value everywhere from now on; return whether it is new and no plain one."""
-        if is_plain(secret) or secret in self._known or self._is_placeholder(secret):
+        if is_plain(secret) or secret in self._known or self._is_none(secret):
             return False
-        self._known[secret] = self._rules.shape(secret) or cls
+        self._known[secret] = self.rules.shape(secret) or cls
         self._needles.append((secret, secret, False))
         self._needles += [(secret, digits, False) for digits in sorted(hex_spellings(secret))]
         self._needles += [(secret, core, True) for core in sorted(base64_cores(secret))]
@@ -147,9 +147,9 @@ class Finder:
         hit = _placed_hit(cls, text, 0)
         if hit is None:
             return self.edits(text)
-        if self._is_placeholder(hit.secret):
+        if self._is_none(hit.secret):
             return []
-        shape = self._rules.shape(hit.secret) or cls
+        shape = self.rules.shape(hit.secret) or cls
         return [Edit(hit.first, hit.last, self._placeholder(hit.secret, shape))]
 
     def text(self, text: str) -> str:
@@ -181,15 +181,16 @@ class Finder:
             for hit in hits:
                 if hit.replacement is not None:
                     yield Edit(hit.first, hit.last, hit.replacement)
-                elif not self._is_placeholder(hit.secret):
+                elif not self._is_none(hit.secret):
                     found = self._placeholder(hit.secret, hit.cls)
                     yield Edit(hit.first, hit.last, quoted(found) if hit.in_url else found)
             covers = (Edit(hit.first, hit.end, _COVER * (hit.end - hit.first)) for hit in hits)
             masked = applied(masked, sorted(covers, key=lambda edit: edit.start))
 
-    def _is_placeholder(self, secret: str) -> bool:
+    def _is_none(self, secret: str) -> bool:
+        """Whether something is no secret whatever matches it: a placeholder, or allowed."""
         finished = self._finished.fullmatch(secret) or self._covered.fullmatch(secret)
-        return finished is not None
+        return finished is not None or secret in self.rules.allow
 
     def _find(self, text: str, depth: int, *, known_only: bool = False) -> list[Hit]:
         hay = Haystack(text)
@@ -213,14 +214,15 @@ class Finder:
 
     def _sift(self, hay: Haystack) -> Iterable[int]:
         if self._sieve is None:
-            hints = [pattern.hint for pattern in self._rules.patterns]
+            hints = [pattern.hint for pattern in self.rules.patterns]
             needles = [escaped(needle) for _, needle, _ in self._needles]
-            self._sieve = Sieve([*hints, _NAMED_MEMBER, _DATA_URI, *needles])
+            member = _ANY_MEMBER if self.rules.keys else _NAMED_MEMBER
+            self._sieve = Sieve([*hints, member, _DATA_URI, *needles])
         return self._sieve.match(hay.data)
 
     def _shape_hits(self, hay: Haystack, index: int) -> Iterator[Hit]:
-        pattern = self._rules.patterns[index]
-        for found in self._rules.matchers[index].find(hay):
+        pattern = self.rules.patterns[index]
+        for found in self.rules.matchers[index].find(hay):
             hit = _shape_hit(hay.text, pattern, found)
             if hit is not None:
                 yield replace(hit, cls=self._known.get(hit.secret, hit.cls))
@@ -267,7 +269,7 @@ class Finder:
             if match[2] is not None:
                 key, colon_end = inside.text, match.end()
                 continue
-            cls = key_class(key) if match.start() == colon_end else None
+            cls = self.rules.key_class(key) if match.start() == colon_end else None
             hit = None if cls is None else _placed_hit(cls, inside.text, 0)
             under = self._json_hits(inside.text, depth + 1) if hit is None else (hit,)
             for found in under:

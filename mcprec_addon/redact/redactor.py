@@ -39,7 +39,6 @@ from mcprec_addon.redact.rules import (
     Rules,
     basic_parts,
     cookie_values,
-    header_class,
     key_class,
     without_scheme,
 )
@@ -112,7 +111,7 @@ class Redactor(walk.Change):
         """Learn the values of credential headers, without the name of their scheme."""
         for line in headers:
             name, value = line
-            cls = header_class(name)
+            cls = self._rules.header_class(name)
             if cls is None or line in self._seen:
                 continue
             if len(self._seen) >= _MOST_SEEN:
@@ -180,7 +179,7 @@ class Redactor(walk.Change):
 
     def header(self, name: str, value: str) -> str:
         """Return a header's value without its secrets."""
-        cls = header_class(name)
+        cls = self._rules.header_class(name)
         if cls is None:
             return self.text(value)
         if cls != "cookie":
@@ -251,6 +250,7 @@ class Redactor(walk.Change):
         }
         redaction = Redaction(
             builtin=self._rules.version,
+            custom=self._rules.custom,
             placeholders=done.counts,
             sources=sources,
             inside=list(self._fields.inside),

@@ -19,6 +19,9 @@ BUILTIN = 1
 MIN_LENGTH = 8
 """A shorter value is no secret: it would turn up in too many innocent places."""
 
+OWN_KEY_CLASS = "secret"
+"""Class of what stands under a name of one's own."""
+
 KNOWN_CLASS = "api-key"
 """Class of a known value without a shape of its own."""
 
@@ -80,11 +83,32 @@ class Rules:
         version: Version of the built-in rules.
         patterns: Shapes of secrets.
         matchers: One for each pattern.
+        keys: Names of one's own, as `plain_name` has them, that hold a secret.
+        allow: Values that are no secrets.
+        off: Classes that are not looked for.
+        custom: Hash over the rules of one's own, or None.
     """
 
     version: int = BUILTIN
     patterns: tuple[Pattern, ...] = ()
     matchers: tuple[Matcher, ...] = field(default=(), repr=False)
+    keys: frozenset[str] = frozenset()
+    allow: frozenset[str] = frozenset()
+    off: frozenset[str] = frozenset()
+    custom: str | None = None
+
+    def key_class(self, name: str) -> str | None:
+        """Return the class of what a member or parameter of this name holds, or None."""
+        if self.keys and plain_name(name) in self.keys:
+            return OWN_KEY_CLASS
+        return self._unless_off(key_class(name))
+
+    def header_class(self, name: str) -> str | None:
+        """Return the class of what a header holds, or None where it holds no credential."""
+        return self._unless_off(header_class(name))
+
+    def _unless_off(self, cls: str | None) -> str | None:
+        return None if cls in self.off else cls
 
     @property
     def classes(self) -> frozenset[str]:
@@ -139,6 +163,11 @@ def key_class(name: str) -> str | None:
         _KEPT_NAMES.clear()
     _KEPT_NAMES[name] = _key_class(name)
     return _KEPT_NAMES[name]
+
+
+def plain_name(name: str) -> str:
+    """Return a name as names are compared: ``employeeId``, ``Employee-ID``, ``employee_id``."""
+    return re.sub(r"[\s.-]", "_", _CAMEL.sub("_", name)).lower()
 
 
 def _key_class(name: str) -> str | None:

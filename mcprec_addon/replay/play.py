@@ -7,6 +7,7 @@ from typing import Literal
 
 from mcprec_addon.exchange import Answer, Exchange, Half
 from mcprec_addon.jsonvalue import Pointer
+from mcprec_addon.redact.own_rules import OwnRules
 from mcprec_addon.replay.faults import Fault
 from mcprec_addon.replay.miss import Miss
 
@@ -25,6 +26,7 @@ class PlayOptions:
         halves: Which halves are replayed.
         ignore: Pointers left out of every key, beside those that the cassette brings along.
         faults: Answers that are broken on purpose.
+        own_rules: Redaction rules of one's own, which must be those of the recording.
         secrets: Live values that stand for placeholders, by the names of these.
         check_answers: A client that answers a server's request otherwise than recorded misses.
     """
@@ -36,6 +38,7 @@ class PlayOptions:
     ignore: tuple[Pointer, ...] = ()
     check_answers: bool = False
     faults: tuple[Fault, ...] = ()
+    own_rules: OwnRules = field(default_factory=OwnRules)
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 

@@ -139,7 +139,9 @@ def cleaned(cassette: Cassette, rules: Rules) -> tuple[Cassette, dict[str, int]]
     }
     header = replace(
         cassette.header,
-        redaction=replace(redaction, placeholders=done.counts, builtin=rules.version),
+        redaction=replace(
+            redaction, placeholders=done.counts, builtin=rules.version, custom=rules.custom
+        ),
     )
     clean = replace(
         cassette,
@@ -148,7 +150,8 @@ def cleaned(cassette: Cassette, rules: Rules) -> tuple[Cassette, dict[str, int]]
         messages=done.messages,
         noise=done.noise,
     )
-    return (clean if new else cassette), new
+    is_same = not new and redaction.custom == rules.custom
+    return (cassette if is_same else clean), new
 
 
 def _redactor(cassette: Cassette, rules: Rules) -> Redactor:

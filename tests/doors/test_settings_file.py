@@ -214,7 +214,7 @@ def test_what_is_wrong_is_named(text: str, line: str, tmp_path: Path) -> None:
     assert refused(tmp_path) == [f"mcprec.toml{line}"]
 
 
-ALL = "there are strict, all-used, match, via, ignore, keep-env, config, report, servers"
+ALL = "there are strict, all-used, match, via, ignore, keep-env, config, report, servers, redact"
 
 
 @pytest.mark.parametrize(
