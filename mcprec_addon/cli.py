@@ -15,7 +15,6 @@ from typer.exceptions import TyperException
 
 from mcprec_addon import __version__
 from mcprec_addon.cli_options import (
-    SETTINGS,
     Allow,
     AllUsed,
     CassettePath,
@@ -39,26 +38,23 @@ from mcprec_addon.cli_options import (
     RedactFile,
     Report,
     Secret,
+    ShowRedactions,
     Stdio,
     Strict,
     Via,
 )
-from mcprec_addon.doors.settings_file import Settings, read_settings
+from mcprec_addon.cli_settings import agent_servers, joined, redaction_rules, settings
 from mcprec_addon.errors import McprecError, UsageError
 from mcprec_addon.jsonvalue import dumps
 from mcprec_addon.options import (
-    declared_servers,
     listen_address,
     pace_of,
     pointers,
     secret_values,
-    server_urls,
-    stdio_commands,
 )
 
 if TYPE_CHECKING:
     from mcprec_addon.agent_servers import AgentServers
-    from mcprec_addon.redact.own_rules import OwnRules
     from mcprec_addon.serving import Served
 
 _RUNS, _CASSETTE, _SETUP = "Run an agent", "Look at a cassette", "Set-up"
@@ -123,30 +119,8 @@ def _root(
 ) -> None:
     if context.invoked_subcommand in ("record", "replay"):
         # Below the command line and the environment, above what an option is by itself.
-        own = {name.replace("-", "_"): value for name, value in _settings().options.items()}
+        own = {name.replace("-", "_"): value for name, value in settings().options.items()}
         context.default_map = dict.fromkeys(("record", "replay"), own)
-
-
-def _settings() -> Settings:
-    try:
-        here = Path.cwd()
-    except FileNotFoundError as error:
-        message = "the working directory is gone; change to one that is there"
-        raise UsageError(message) from error
-    return read_settings(here, known=SETTINGS)
-
-
-def _joined(name: str, given: list[str] | None) -> list[str]:
-    """Return what was given for an option, and what the project's files add to it."""
-    added = _settings().options.get(name)
-    more = added if isinstance(added, list) else []
-    return [*(given or []), *(each for each in more if each not in (given or []))]
-
-
-def _own_rules(file: Path | None) -> "OwnRules":
-    from mcprec_addon.doors.rules_file import own_rules  # noqa: PLC0415
-
-    return own_rules(_settings(), file)
 
 
 @app.command(rich_help_panel=_RUNS)
@@ -162,6 +136,7 @@ def record(
     *,
     in_place: InPlace = False,
     force: Force = False,
+    show_redactions: ShowRedactions = False,
 ) -> int:
     """Run the agent, live, and write what it says to its MCP servers and its model API."""
     _need_mitmproxy()
@@ -174,13 +149,15 @@ def record(
         in_place=in_place,
         via=via or "both",
         force=force,
-        own_rules=_own_rules(redact),
+        own_rules=redaction_rules(redact),
         say=_say,
         announce=_announcer(print_),
     )
     recorded, child = run_record(run)
     for notice in recorded.notices():
         _say(notice)
+    for line in recorded.redaction_lines() if show_redactions else ():
+        _say(line)
     typer.echo(recorded.line(), err=True)
     problems = list(recorded.problems())
     if problems:
@@ -232,11 +209,11 @@ def replay(
         model_strategy=model_match,
         strict=strict,
         halves=frozenset({half} if half else {"mcp", "model"}),
-        ignore=pointers([*_joined("ignore", ignore), *_INPUT_IGNORED[input_match]]),
+        ignore=pointers([*joined("ignore", ignore), *_INPUT_IGNORED[input_match]]),
         check_answers=check_answers,
-        faults=faults_of(_joined("fault", fault)),
+        faults=faults_of(joined("fault", fault)),
         secrets=secret_values(secret or [], os.environ),
-        own_rules=_own_rules(redact),
+        own_rules=redaction_rules(redact),
     )
     run = ReplayRun(
         path=cassette,
@@ -246,8 +223,8 @@ def replay(
         halves=frozenset({half} if half else ()),
         options=options,
         via=via,
-        allow=_joined("allow", allow),
-        keep=_joined("keep-env", keep_env),
+        allow=joined("allow", allow),
+        keep=joined("keep-env", keep_env),
         pace=None if pace is None else pace_of(pace),
         say=_say,
         announce=_announcer(print_),
@@ -268,19 +245,11 @@ def _servers(
     *,
     in_place: bool,
 ) -> "AgentServers":
-    from mcprec_addon.agent_servers import AgentServers  # noqa: PLC0415
-
     if in_place:
         from mcprec_addon.run import put_back_left  # noqa: PLC0415
 
         put_back_left(config or [], say=_say)
-    lines = stdio or os.environ.get("MCPREC_STDIO", "").splitlines()
-    urls, commands = server_urls(http or []), stdio_commands(lines)
-    kept = {
-        label: text for label, text in _settings().servers.items() if label not in urls | commands
-    }
-    more_urls, more_commands = declared_servers(kept)
-    return AgentServers.read(config or [], http=urls | more_urls, shims=commands | more_commands)
+    return agent_servers(config or [], http or [], stdio)
 
 
 def _announcer(kind: Literal["env", "json"]) -> Callable[[Mapping[str, str]], None]:
@@ -365,9 +334,9 @@ def redact(
         message = "--out is for cleaning and --format for --scan; drop one of them"
         raise UsageError(message)
     if not scan:
-        typer.echo(clean_cassette(cassette, out, _own_rules(rules)).line)
+        typer.echo(clean_cassette(cassette, out, redaction_rules(rules)).line)
         return 0
-    found = scan_cassette(cassette, _own_rules(rules))
+    found = scan_cassette(cassette, redaction_rules(rules))
     shown = {"json": found.as_json, "sarif": found.sarif}.get(format_)
     typer.echo(found.text() if shown is None else dumps(shown()).decode())
     return 1 if found.findings else 0
@@ -405,7 +374,7 @@ def serve(
     """Play a recorded server on stdin and stdout, or with --listen everything over HTTP."""
     from mcprec_addon.serving import serve_http, serve_stdio  # noqa: PLC0415
 
-    own = _own_rules(redact)
+    own = redaction_rules(redact)
     if listen is None:
         report = serve_stdio(cassette, server=server, own=own, say=_say)
     else:

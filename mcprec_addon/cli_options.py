@@ -24,6 +24,7 @@ SETTINGS: dict[str, Kind] = {
     "out": "path",
     "pace": "text",
     "report": "path",
+    "show-redactions": "flag",
     "strict": "flag",
     "via": "text",
 }
@@ -71,6 +72,14 @@ Out = Annotated[
     Path, typer.Option("--out", "-o", help="The cassette to write.", envvar="MCPREC_OUT")
 ]
 Force = Annotated[bool, typer.Option(help="Overwrite the cassette.")]
+ShowRedactions = Annotated[
+    bool,
+    typer.Option(
+        "--show-redactions",
+        help="Say what was redacted, masked, once at the end.",
+        envvar="MCPREC_SHOW_REDACTIONS",
+    ),
+]
 HalfOption = Annotated[
     Half | None, typer.Option("--half", help="Replay this half alone.", envvar="MCPREC_HALF")
 ]

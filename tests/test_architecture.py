@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("evaluation", "self_check", "doctor", "demo"),
     ("look", "cleaning", "addon_run"),
     ("cli_options",),
+    ("cli_settings",),
     ("addon", "cli", "pytest_plugin"),
     ("__main__",),
 )

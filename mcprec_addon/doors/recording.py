@@ -30,7 +30,6 @@ from mcprec_addon.exchange import (
     Header,
     Message,
     Noise,
-    Redaction,
     Via,
 )
 from mcprec_addon.jsonvalue import one_line
@@ -204,13 +203,15 @@ class Recording:
             self._journal.remove()
             return result
         try:
-            redaction = self._write(seen, config)
+            closed = self._write(seen, config)
         except McprecError as error:
             self.fail(error)
             return replace(result, failure=self.failure)
-        return replace(result, redaction=redaction, failure=self.failure)
+        return replace(
+            result, redaction=closed.redaction, samples=closed.samples, failure=self.failure
+        )
 
-    def _write(self, seen: Seen, config: tuple[str, ...]) -> Redaction:
+    def _write(self, seen: Seen, config: tuple[str, ...]) -> Closed:
         journal = read_journal_file(self._journal.path)
         closed = self._redactor.close(journal.exchanges, journal.messages, journal.noise)
         asked = {label: each for label, each in seen.servers.items() if label in seen.contacted}
@@ -219,7 +220,7 @@ class Recording:
         whole = replace(header, redaction=closed.redaction, config=list(config))
         put_cassette(self.target, cassette_of(closed, whole), check=self._check_leaks())
         self._journal.remove()
-        return closed.redaction
+        return closed
 
     def _check_leaks(self) -> Callable[[Piece], None]:
         number = 1

@@ -65,6 +65,7 @@ class Recorded:
     noise: Mapping[str, int] = field(default_factory=dict[str, int])
     died: Mapping[str, Died] = field(default_factory=dict[str, Died])
     failure: McprecError | None = None
+    samples: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @property
     def is_complete(self) -> bool:
@@ -105,6 +106,12 @@ class Recorded:
             yield f"{_count(count, 'answer')} ended early: {end}"
         for pointer in self.redaction.inside:
             yield f"a known secret stays in a field that must not change: {pointer}"
+
+    def redaction_lines(self) -> Iterator[str]:
+        """Yield a line for each secret that was redacted, masked."""
+        for name, sample in self.samples.items():
+            held = self.redaction.sources.get(name)
+            yield f"{name} stands for {sample}{f', from {held[0]}' if held else ''}"
 
     def line(self) -> str:
         """Return the last line of a recording."""

@@ -23,6 +23,8 @@ _PRIVATE = re.compile(
 _PRIVATE_MARK = "mcprec-"
 _PRIVATE_CORES = base64_cores(_PRIVATE_MARK)
 
+_SHOWN_LENGTH: Final = 12  # of a secret of which four characters say nothing
+_SHOWN: Final = 2
 _NO_COUNTS: Final[Mapping[str, int]] = {}
 
 type Mint = Callable[[str, int], str]
@@ -238,6 +240,13 @@ class _Seeker(walk.Change):
             plain = _PRIVATE.sub(" ", text) if _PRIVATE_MARK in text else text
             self.found.update(match[1] for match in self._pattern.finditer(plain))
         return text
+
+
+def masked(secret: str) -> str:
+    """Return a secret as it may be shown: of a long one its first and last two characters."""
+    if len(secret) < _SHOWN_LENGTH:
+        return "…"
+    return f"{secret[:_SHOWN]}…{secret[-_SHOWN:]}"
 
 
 def privates(text: str) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,7 @@ from mcprec_addon.redact.placeholders import (
     Mint,
     Table,
     covering,
+    masked,
     private,
     renumber,
 )
@@ -51,12 +52,17 @@ _NO_COUNTS: Final[Mapping[str, int]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
-    """A recording with final placeholders, and what its header says of them."""
+    """A recording with final placeholders, and what its header says of them.
+
+    Attributes:
+        samples: Each secret, masked, by the name of its placeholder; for no file.
+    """
 
     exchanges: tuple[Exchange, ...]
     messages: tuple[Message, ...]
     noise: tuple[Noise, ...]
     redaction: Redaction
+    samples: Mapping[str, str]
 
 
 class Redactor(walk.Change):
@@ -260,6 +266,11 @@ class Redactor(walk.Change):
             messages=done.messages,
             noise=done.noise,
             redaction=redaction,
+            samples={
+                name: masked(secrets[placeholder])
+                for placeholder, name in done.names.items()
+                if placeholder in secrets
+            },
         )
 
     def _again(self, exchange: Exchange) -> Exchange:

@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from mcprec_addon import __version__
 from mcprec_addon.exchange import Cassette, Exchange, Json, McpAnswer, Message, Noise
 from mcprec_addon.jsonvalue import Pointer, leaves, one_line, pointer_text
-from mcprec_addon.redact.placeholders import privates, renumber
+from mcprec_addon.redact.placeholders import masked, privates, renumber
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import Rules
 from mcprec_addon.upkeep.layout import count_text
 
 _NONCE = "5ca77ed0"  # of placeholders that stand while a cassette is cleaned, and in no file
-_SHOWN_LENGTH = 12  # of a secret of which four characters say nothing
-_SHOWN = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,10 +200,3 @@ def _shown(pointer: str) -> str:
     for placeholder, cls in privates(pointer):
         pointer = pointer.replace(placeholder, f"…{cls}…")
     return pointer
-
-
-def masked(secret: str) -> str:
-    """Return a secret as it may be shown."""
-    if len(secret) < _SHOWN_LENGTH:
-        return "…"
-    return f"{secret[:_SHOWN]}…{secret[-_SHOWN:]}"

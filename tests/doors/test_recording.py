@@ -67,6 +67,21 @@ def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
     assert ["env:TRACKER_TOKEN"] in recorded.redaction.sources.values()
 
 
+def test_what_was_redacted_can_be_said_masked(tmp_path: Path) -> None:
+    """Who recorded it knows which it was; a log shows nothing."""
+    known = Known(secret="tt-4410-nobody-knows", source="env:TRACKER_TOKEN")
+    recording = Recording(tmp_path / "a.mcp", urls={}, known=[known])
+    ask(recording, "for ana@acme.com with tt-4410-nobody-knows")
+
+    recorded = recording.close()
+
+    assert [*recorded.redaction_lines()] == [
+        "email-1 stands for an…om",
+        "api-key-1 stands for tt…ws, from env:TRACKER_TOKEN",
+    ]
+    assert "ana@acme.com" not in repr(recorded)
+
+
 def test_a_secret_learned_late_is_gone_from_what_came_before(tmp_path: Path) -> None:
     """A header may tell a token that an earlier body held already."""
     token = "plain-words-no-shape-77"

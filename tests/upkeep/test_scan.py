@@ -18,8 +18,9 @@ from mcprec_addon.exchange import (
     Redaction,
     StreamEvent,
 )
+from mcprec_addon.redact.placeholders import masked
 from mcprec_addon.redact.rules import default_rules
-from mcprec_addon.upkeep.scan import Finding, Scan, cleaned, masked, scan
+from mcprec_addon.upkeep.scan import Finding, Scan, cleaned, scan
 from tests.test_jsonvalue import json_values
 
 KEY = "sk-proj-" + "k9Zq" * 6
