@@ -7,12 +7,15 @@ from pathlib import Path
 
 from mcprec_addon.doors.cassette_file import check_target, load_cassette, put_cassette
 from mcprec_addon.doors.cassette_lines import lines_in
+from mcprec_addon.errors import UsageError
 from mcprec_addon.redact.own_rules import OwnRules, with_own
-from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.redact.rules import BUILTIN, default_rules
 from mcprec_addon.upkeep.layout import count_text
 from mcprec_addon.upkeep.scan import Scan, cleaned, scan
 
 _SEQ = re.compile(rb'\{(?:"kind":"model",)?"seq":(\d{1,9})[,}]')
+
+_PLURALS = {"class": "classes"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,39 @@ class Cleaned:
         classes = ", ".join(f"{count} {cls}" for cls, count in self.new.items())
         total = count_text(sum(self.new.values()), "secret")
         return f"{self.path}: {total} redacted ({classes})"
+
+
+def check_redact(
+    cassette: Path | None, out: Path | None, form: str, *, scan: bool, check_config: bool
+) -> None:
+    """Check that the options of `redact` go together.
+
+    Raises:
+        UsageError: Two of them do not, or there is nothing to do.
+    """
+    if cassette is None and not check_config:
+        message = "redact needs a CASSETTE, or --check-config; name one"
+        raise UsageError(message)
+    if check_config and (cassette is not None or scan or out is not None):
+        message = "--check-config looks at rules alone; drop it, or the rest"
+        raise UsageError(message)
+    if (scan and out is not None) or (not scan and form != "text"):
+        message = "--out is for cleaning and --format for --scan; drop one of them"
+        raise UsageError(message)
+
+
+def rules_line(own: OwnRules) -> str:
+    """Return what is in force, in one line."""
+    if own.digest is None:
+        return f"built-in rules {BUILTIN}, and none of your own"
+    counts = {
+        "pattern": len(own.patterns),
+        "name": len(own.keys),
+        "allowed value": len(own.allow),
+        "class": len(own.off),
+    }
+    parts = [count_text(number, noun, _PLURALS.get(noun)) for noun, number in counts.items()]
+    return f"built-in rules {BUILTIN}, and {', '.join(parts)} off ({own.digest})"
 
 
 def scan_cassette(path: Path, own: OwnRules) -> Scan:

@@ -313,7 +313,9 @@ def inspect(
 
 @app.command(rich_help_panel=_CASSETTE)
 def redact(
-    cassette: CassettePath,
+    cassette: Annotated[
+        Path | None, typer.Argument(metavar="CASSETTE", help="The cassette.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Where the clean one goes."),
@@ -326,17 +328,27 @@ def redact(
     scan: Annotated[
         bool, typer.Option("--scan", help="Write nothing; list what is found, status 1.")
     ] = False,
+    check_config: Annotated[
+        bool, typer.Option("--check-config", help="Check redaction rules of one's own, no more.")
+    ] = False,
 ) -> int:
     """Take secrets out of a cassette that was recorded without, or list them."""
-    from mcprec_addon.cleaning import clean_cassette, scan_cassette  # noqa: PLC0415
+    from mcprec_addon.cleaning import (  # noqa: PLC0415
+        check_redact,
+        clean_cassette,
+        rules_line,
+        scan_cassette,
+    )
 
-    if (scan and out is not None) or (not scan and format_ != "text"):
-        message = "--out is for cleaning and --format for --scan; drop one of them"
-        raise UsageError(message)
-    if not scan:
-        typer.echo(clean_cassette(cassette, out, redaction_rules(rules)).line)
+    check_redact(cassette, out, format_, scan=scan, check_config=check_config)
+    own = redaction_rules(rules)
+    if cassette is None:
+        typer.echo(rules_line(own))
         return 0
-    found = scan_cassette(cassette, redaction_rules(rules))
+    if not scan:
+        typer.echo(clean_cassette(cassette, out, own).line)
+        return 0
+    found = scan_cassette(cassette, own)
     shown = {"json": found.as_json, "sarif": found.sarif}.get(format_)
     typer.echo(found.text() if shown is None else dumps(shown()).decode())
     return 1 if found.findings else 0

@@ -69,3 +69,22 @@ def test_a_clean_cassette_passes(tmp_path: Path, capfd: pytest.CaptureFixture[st
 
     assert status_of(["redact", str(path), "--scan"]) == 0
     assert capfd.readouterr().out == f"{path}: no secrets found\n"
+
+
+def test_rules_can_be_checked_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Before a recording, and in a hook: what is in force, or what is wrong."""
+    (tmp_path / "good.toml").write_text('off = ["email"]\n[patterns]\na = "A-[0-9]+"\n')
+    (tmp_path / "bad.toml").write_text('[patterns]\na = "(?=x)"\n')
+
+    good = status_of(["redact", "--check-config", "--redact", str(tmp_path / "good.toml")])
+    bad = status_of(["redact", "--check-config", "--redact", str(tmp_path / "bad.toml")])
+    none = status_of(["redact", "--check-config"])
+
+    told = capfd.readouterr()
+    assert (good, bad, none) == (0, 2, 0)
+    first, last = told.out.splitlines()
+    assert first.startswith(
+        "built-in rules 1, and 1 pattern, 0 names, 0 allowed values, 1 class off (sha256:"
+    )
+    assert last == "built-in rules 1, and none of your own"
+    assert "patterns.a: RE2 cannot run it" in told.err

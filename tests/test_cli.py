@@ -100,6 +100,8 @@ def last_line(text: str) -> str:
         (["redact", "no.mcp"], "no.mcp"),
         (["redact", "{cassette}", "--scan", "--out", "{folder}/b.mcp"], "drop one of them"),
         (["redact", "{cassette}", "--format", "sarif"], "drop one of them"),
+        (["redact"], "needs a CASSETTE"),
+        (["redact", "{cassette}", "--check-config"], "looks at rules alone"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
