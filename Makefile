@@ -3,6 +3,8 @@
 BIN := .venv/bin
 PYTHONS := $(PYTHON) python3 python3.13 python3.12 python3.14 python
 ARGS ?=
+# Most of a test's time is another process starting. JOBS=0 runs all in one process, for --pdb.
+JOBS ?= 2
 
 # The first Python that is new enough and can make a virtual environment. Looked for only when
 # there is none yet; where nothing fits, make ends with this one line.
@@ -45,7 +47,7 @@ type: .venv/.installed ## mypy and pyright, both strict
 	@$(BIN)/pyright
 
 test: $(INSTALLED) ## pytest; make test ARGS="-k keys"
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 cover: $(INSTALLED) ## pytest with coverage, lines and branches
 	@$(BIN)/coverage erase

@@ -1,6 +1,7 @@
 """Pieces that are written when they are due: at once, or at the pace of the recording."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 
 from mcprec_addon.wire.http import Aside
@@ -25,7 +26,9 @@ class Paced:
         self._pace = pace
         self._began = self._loop.time()
         self.due = self._began
-        self._timers: set[asyncio.TimerHandle] = set()
+        # One timer for all: the loop keeps no order among those of one moment.
+        self._waiting: deque[tuple[float, Callable[[], None]]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
 
     def send(self, data: bytes, at_ms: int) -> None:
         """Write a piece that came so many milliseconds after the call."""
@@ -39,21 +42,30 @@ class Paced:
 
     def stop(self) -> None:
         """Write nothing more."""
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _when_due(self, step: Callable[[], None]) -> None:
-        if self.due <= self._loop.time() and not self._timers:
+        if self.due <= self._loop.time() and not self._waiting:
             step()
             return
+        self._waiting.append((self.due, step))
+        if len(self._waiting) == 1:
+            self._timer = self._loop.call_at(self.due, self._run)
 
-        def run() -> None:
-            self._timers.discard(timer)
+    def _run(self) -> None:
+        """Take the steps that are due, and wait for the next; one may stop all others."""
+        self._waiting[0][1]()
+        while self._waiting:
+            self._waiting.popleft()
+            if not self._waiting:
+                return
+            due, step = self._waiting[0]
+            if due > self._loop.time():
+                self._timer = self._loop.call_at(due, self._run)
+                return
             step()
-
-        timer = self._loop.call_at(self.due, run)
-        self._timers.add(timer)
 
 
 def write_aside(aside: Aside, *, pace: float | None) -> None:

@@ -45,6 +45,33 @@ async def test_pieces_keep_their_distance_and_their_order() -> None:
     assert paced.due - began >= 0.1
 
 
+async def test_pieces_of_one_moment_keep_their_order() -> None:
+    """Recorded times are whole milliseconds, and much happens in one."""
+    written: list[int] = []
+    ended = asyncio.Event()
+    paced = Paced(lambda data: written.append(int(data)), pace=10)
+
+    for number in range(60):
+        paced.send(b"%d" % number, 20)
+    paced.then(ended.set)
+    await asyncio.wait_for(ended.wait(), 10)
+
+    assert written == list(range(60))
+
+
+async def test_a_step_may_stop_the_rest() -> None:
+    """What ends a server ends what it still had to say."""
+    written: list[bytes] = []
+    paced = Paced(written.append, pace=10)
+    paced.send(b"a", 20)
+    paced.then(paced.stop)
+    paced.send(b"b", 20)
+
+    await asyncio.sleep(0.05)
+
+    assert written == [b"a"]
+
+
 async def test_what_is_stopped_writes_nothing_more() -> None:
     """The client has gone."""
     written: list[bytes] = []
