@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -160,23 +161,26 @@ os.execv(sys.executable, [sys.executable, *options, *sys.argv[1:]])
 """
 
 
-@pytest.fixture(params=["mcp2-auto", "mcp2-classic", "mcp1"])
-def python_command(request: pytest.FixtureRequest) -> list[str]:
-    """A client of the Python SDKs that starts the one server of its config."""
-    kind: str = request.param
-    python = sys.executable
-    if kind == "mcp1":
-        python = request.getfixturevalue("mcp1_python")
-    return [python, CLIENTS, kind, "--url", "config:mcp.json"]
+PYTHON_KINDS = ("mcp2-auto", "mcp2-classic", "mcp1")
+# A client that is pinned to the stateless era is refused by servers of the classic one.
+PYTHON_PAIRS = (*product(PYTHON_KINDS, ("mcp2", "mcp1", "everything")), ("mcp2-stateless", "mcp2"))
 
 
-@pytest.mark.parametrize("served", ["mcp2", "mcp1"])
+@pytest.mark.parametrize(("kind", "served"), PYTHON_PAIRS)
 def test_an_agent_of_the_python_sdks(
-    python_command: list[str], served: str, mcp1_python: str, tmp_path: Path
+    kind: str, served: str, mcp1_python: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Both SDKs, with servers of both."""
-    config(tmp_path, mcp2() if served == "mcp2" else mcp1(mcp1_python))
-    agent = Agent(python_command, tmp_path)
+    """Both SDKs, with servers of both and of Node."""
+    match served:
+        case "everything":
+            node_peers: Path = request.getfixturevalue("node_peers")
+            config(tmp_path, everything(node_peers))
+        case "mcp1":
+            config(tmp_path, mcp1(mcp1_python))
+        case _:
+            config(tmp_path, mcp2())
+    python = mcp1_python if kind == "mcp1" else sys.executable
+    agent = Agent([python, CLIENTS, kind, "--url", "config:mcp.json"], tmp_path)
     direct = agent.direct()
 
     recorded = agent.record(MCP_URL="")
