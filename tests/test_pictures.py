@@ -65,10 +65,10 @@ def record_question(path: Path, picture: str) -> None:
     tap = recording.request(HttpRequest(method="POST", url=url, body=json.dumps(body).encode()))
     assert tap is not None
     tap.head(200, [("content-type", "application/json")])
-    tap.data(b'{"id":"x"}', 1)
-    tap.finish("complete", 1)
+    tap.data(b'{"id":"x"}', recording.now_ms())
+    tap.finish("complete", recording.now_ms())
     recording.end(tap)
-    recording.close()
+    assert recording.close().failure is None
 
 
 def test_a_picture_in_a_prompt_is_a_file(tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tap = recording.request(HttpRequest(method="POST", url=url, body=json.dumps(body).encode()))
     assert tap is not None
     tap.head(200, [("content-type", "application/json")])
-    tap.data(b'{"id":"x"}', 1)
-    tap.finish("complete", 1)
+    tap.data(b'{"id":"x"}', recording.now_ms())
+    tap.finish("complete", recording.now_ms())
     recording.end(tap)
     recording.close()
     return tmp_path / "a.mcp"
