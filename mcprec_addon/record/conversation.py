@@ -25,12 +25,14 @@ class Conversation:
     Attributes:
         label: The server's label.
         is_shared: All answers come on one stream: HTTP+SSE.
+        is_of_one: There is one client, whose ids tell its calls apart.
         asked_for_oauth: The server asked its client to sign in.
     """
 
-    def __init__(self, label: str, *, is_shared: bool = False) -> None:
+    def __init__(self, label: str, *, is_shared: bool = False, is_of_one: bool = False) -> None:
         self.label = label
         self.is_shared = is_shared
+        self.is_of_one = is_of_one
         self.asked_for_oauth = False
         self._taps: list[McpTap] = []
         self._streams: list[StreamTap] = []

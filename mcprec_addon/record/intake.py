@@ -93,8 +93,9 @@ class Intake:
         return label
 
     def _conversation(self, request: HttpRequest, label: str) -> Conversation:
-        key = label, request.header(mcp.SESSION_HEADER)
-        return self._conversations.setdefault(key, Conversation(label))
+        session = request.header(mcp.SESSION_HEADER)
+        made = Conversation(label, is_of_one=session is not None)
+        return self._conversations.setdefault((label, session), made)
 
     def _mcp(self, request: HttpRequest, messages: list[RpcMessage], at_ms: int) -> Tap | None:
         channel = self._channels.get(request.url)
@@ -115,8 +116,8 @@ class Intake:
         return NotificationTap(conversation, self._recorder, sent, at_ms, request)
 
     def _gives_up(self, conversation: Conversation, note: Notification, at_ms: int) -> bool:
-        """Whether a notification ends a call whose answer would come on a shared stream."""
-        cancelled = mcp.cancelled_id(note) if conversation.is_shared else None
+        """Whether a notification ends a call of its client; several may use the same ids."""
+        cancelled = mcp.cancelled_id(note) if conversation.is_of_one else None
         return cancelled is not None and conversation.cancelled(cancelled, at_ms)
 
     def _calls(
@@ -142,7 +143,7 @@ class Intake:
         """Return the conversation of an HTTP+SSE client, which posts to `url` from now on."""
         label = self._label(request)
         self._recorder.server(label, transport="sse", url=server_address(request.url))
-        return self._channels.setdefault(url, Conversation(label, is_shared=True))
+        return self._channels.setdefault(url, Conversation(label, is_shared=True, is_of_one=True))
 
     def unclaimed(self, label: str) -> None:
         """Count an answer that nothing asked for."""

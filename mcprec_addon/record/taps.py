@@ -183,8 +183,11 @@ class McpTap:
         return self._reader.client_answered(request_id, value)
 
     def cancelled(self, request_id: Json, at_ms: int) -> bool:
-        """End a call that the client gave up; return whether it waits here."""
-        if not self._reader.has_call(request_id):
+        """End a call that the client gave up; return whether it waits here.
+
+        Others of its batch still get their answers, and it goes on with them.
+        """
+        if len(self._asked) > 1 or not self._reader.has_call(request_id):
             return False
         self.end("left", at_ms)
         return True

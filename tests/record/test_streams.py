@@ -21,6 +21,9 @@ ORIGIN = "http://127.0.0.1:8000"
 STREAM, ENDPOINT = f"{ORIGIN}/sse", f"{ORIGIN}/messages/?session_id=1"
 TOLD = b"event: endpoint\ndata: /messages/?session_id=1\n\n"
 ROOTS: dict[str, Json] = {"jsonrpc": "2.0", "id": 7, "method": "roots/list"}
+CANCELLED: Json = {
+    "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1},
+}  # fmt: skip
 
 
 def get(url: str = MCP, *, via: Via = "proxy", **headers: str) -> HttpRequest:
@@ -186,16 +189,55 @@ def test_a_cancelled_call_is_left() -> None:
     made, kept = intake(tracker=STREAM)
     stream = opened(made, get(STREAM), TOLD)
     posted(made, rpc("tools/call", 1, name="slow"))
-    note: Json = {
-        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1},
-    }  # fmt: skip
 
-    posted(made, note)
+    posted(made, CANCELLED)
     stream.data(answered({}), 5)
 
     assert [each.answer.end for each in kept.exchanges()] == ["left"]
     assert kept.messages() == []
     assert made.others == {"tracker (answers to nothing asked)": 1}
+
+
+def test_a_call_that_a_session_cancelled_is_left() -> None:
+    """What a server says to it later is no answer: a replay must not give up before the client."""
+    made, kept = intake(tracker=MCP)
+    call = opened(made, post(rpc("tools/call", 1, name="slow"), mcp_session_id="s"))
+
+    made.request(post(CANCELLED, mcp_session_id="s"), 3)
+    call.data(event({"jsonrpc": "2.0", "id": 1, "error": {"code": 0, "message": "stopped"}}), 4)
+    call.finish("complete", 5)
+
+    ended = [(each.answer.kind, each.answer.end, each.ms) for each in kept.exchanges()]
+    assert ended == [("none", "left", 3)]
+    assert kept.messages() == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"mcp_session_id": "other"}])
+def test_a_client_cancels_no_call_of_another(headers: dict[str, str]) -> None:
+    """Ids are small numbers that every client uses; without a session nobody knows whose it is."""
+    made, kept = intake(tracker=MCP)
+    session = {"mcp_session_id": "s"} if headers else {}
+    call = opened(made, post(rpc("tools/call", 1, name="slow"), **session))
+
+    note = made.request(post(CANCELLED, **headers), 3)
+    call.data(answered("done"), 4)
+    call.finish("complete", 5)
+
+    assert note is not None
+    assert [(each.answer.value, each.answer.end) for each in kept.exchanges()] == [("done", None)]
+
+
+def test_the_rest_of_a_batch_outlives_a_cancelled_call() -> None:
+    """The other calls are answered as if nothing had been said."""
+    made, kept = intake(tracker=MCP)
+    asked = [rpc("tools/call", number, name="slow") for number in (1, 2)]
+    calls = opened(made, post(asked, mcp_session_id="s"))
+
+    made.request(post(CANCELLED, mcp_session_id="s"), 3)
+    calls.data(answered("done", 2), 4)
+    calls.finish("complete", 5)
+
+    assert [each.answer.value for each in kept.exchanges()] == [None, "done"]
 
 
 def test_two_clients_may_use_the_same_ids() -> None:
