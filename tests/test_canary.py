@@ -14,6 +14,7 @@ from mcprec_addon.doors.recording import Recording
 from mcprec_addon.exchange import Json
 from mcprec_addon.jsonvalue import dumps
 from mcprec_addon.redact.bindings import Bindings
+from mcprec_addon.redact.personal import luhn_digit
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import PlayOptions
@@ -35,6 +36,11 @@ def varied(secret: str, number: int) -> str:
     """Return another secret of the same shape."""
     if "@" in secret:
         return f"canary{number:06d}@example.test"
+    if secret.startswith("+49"):
+        return f"+49 30 {number * 7919 % 10**7:07d}"
+    if secret.startswith("4242"):
+        digits = f"4242{number * 7_919_993 % 10**11:011d}"
+        return digits + luhn_digit(digits)
     random = Random(number)  # noqa: S311 - no secret but for this test
     tail = list(secret[-16:])
     places = [at for at, char in enumerate(tail) if char.isalnum()]

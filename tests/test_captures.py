@@ -11,6 +11,8 @@ from mcprec_addon.cassette.writing import write_cassette
 from mcprec_addon.exchange import Cassette, Header, McpExchange, Message, ModelExchange
 from mcprec_addon.record.intake import Intake
 from mcprec_addon.record.recorder import Item, Recorder
+from mcprec_addon.redact.redactor import Redactor
+from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay_run import stage
 from mcprec_addon.self_check import self_check
@@ -85,6 +87,17 @@ def test_a_captured_session_survives_the_file_and_finds_itself(capture: Path) ->
     assert len(read.exchanges) == len(cassette.exchanges) > 0
     check = self_check(read, name="a.mcp")
     assert check.holds, check.text()
+
+
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.stem)
+def test_nothing_but_secrets_is_redacted(capture: Path) -> None:
+    """Ids, tokens of the protocol, schemas and times of real traffic stay to the character."""
+    redactor = Redactor(default_rules(), nonce="0a1b2c3d")
+
+    changed = [each.seq for each in recorded(capture).exchanges if redactor.exchange(each) != each]
+
+    assert changed == []
+    assert not redactor.table.minted
 
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.stem)

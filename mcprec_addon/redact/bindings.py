@@ -7,14 +7,14 @@ Bound, a live value is written as the recorded placeholder from then on, and put
 answers.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from mcprec_addon.exchange import Answer, Call, Half, Json, Redaction
 from mcprec_addon.jsonvalue import JsonError, dumps, loads
 from mcprec_addon.redact import walk
-from mcprec_addon.redact.placeholders import final, final_pattern, name_of
+from mcprec_addon.redact.forms import EMAIL, Finals, Written, final, spelled
+from mcprec_addon.redact.personal import plain
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import Rules
 from mcprec_addon.redact.spellings import base64_cores, runs_around
@@ -36,10 +36,7 @@ class Bindings:
             rules: The rules it was recorded under.
         """
         self._counts = dict(redaction.placeholders)
-        self._pattern = final_pattern(self._counts)
-        self._bytes = (
-            re.compile(self._pattern.pattern.encode()) if self._pattern is not None else None
-        )
+        self._finals = Finals(self._counts)
         self._bound: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._redactor = Redactor(rules, nonce="", mint=self._mint, recorded=self._counts)
@@ -68,7 +65,7 @@ class Bindings:
         for name, value in values.items():
             if self._is_recorded(name):
                 self._redactor.learn(value, cls=_class_of(name))
-                self._redactor.table.settle(value, _placeholder(name))
+                self._redactor.table.settle(_plain(name, value), _placeholder(name))
 
     def shape(self, canonical: bytes) -> tuple[bytes, tuple[str, ...]]:
         """Return the canonical JSON of a call with every placeholder replaced by its class.
@@ -79,15 +76,15 @@ class Bindings:
         Returns:
             The bytes, and the names of the placeholders in order.
         """
-        if self._bytes is None:
+        if not self._finals:
             return canonical, ()
         names: list[str] = []
 
-        def classed(match: re.Match[bytes]) -> bytes:
-            names.append(match[1].decode())
-            return _class_of(names[-1]).encode()
+        def classed(written: Written) -> str:
+            names.append(written.name)
+            return written.shape
 
-        return self._bytes.sub(classed, canonical), tuple(names)
+        return self._finals.replaced(canonical.decode(), classed).encode(), tuple(names)
 
     def live(self, call: Call) -> Call:
         """Return an incoming call as a recording under the same rules would have it.
@@ -127,15 +124,16 @@ class Bindings:
     def bind(self, new: Mapping[str, str]) -> None:
         """Let live values stand for placeholders, for the rest of the run."""
         for name, value in new.items():
-            self._bound[name] = value
-            self._names[value] = name
-            self._redactor.table.settle(value, _placeholder(name))
+            secret = _plain(name, value)
+            self._bound[name] = secret
+            self._names[secret] = name
+            self._redactor.table.settle(secret, _placeholder(name))
 
     def restore(self, answer: Answer) -> Answer:
         """Return an answer with the live values put back; unbound placeholders stay."""
-        if not self._bound or self._pattern is None:
+        if not self._bound:
             return answer
-        return walk.answer(answer, _Restoring(self._bound, self._pattern))
+        return walk.answer(answer, _Restoring(self._bound, self._finals))
 
     def _is_recorded(self, name: str) -> bool:
         cls, _, number = name.rpartition("-")
@@ -146,6 +144,15 @@ def _class_of(name: str) -> str:
     return name.rpartition("-")[0]
 
 
+def _plain(name: str, value: str) -> str:
+    return plain(_class_of(name), value)
+
+
+def _inside_base64(name: str) -> str:
+    """Return what of a placeholder is the same in every spelling of it."""
+    return name if _class_of(name) == EMAIL else _placeholder(name)
+
+
 def _placeholder(name: str) -> str:
     return final(_class_of(name), int(name.rpartition("-")[2]))
 
@@ -153,15 +160,10 @@ def _placeholder(name: str) -> str:
 class _Restoring(walk.Change):
     """Puts live values back, each in the spelling of the placeholder it replaces."""
 
-    def __init__(self, bound: Mapping[str, str], pattern: re.Pattern[str]) -> None:
+    def __init__(self, bound: Mapping[str, str], finals: Finals) -> None:
         self._bound = bound
-        address = r"(?:(@|%40)mcprec\.example)?"
-        self._pattern = re.compile(f"{pattern.pattern}{address}")
-        self._cores = {
-            core: name_of(cls, int(number))
-            for cls, _, number in (name.rpartition("-") for name in bound)
-            for core in base64_cores(name_of(cls, int(number)))
-        }
+        self._finals = finals
+        self._cores = {core: name for name in bound for core in base64_cores(_inside_base64(name))}
 
     def text(self, text: str) -> str:
         return self._restored(text, is_json=_is_json(text))
@@ -185,6 +187,9 @@ class _Restoring(walk.Change):
                 }
             case list():
                 return [self._value(member, is_json=False) for member in value]
+            case int() if not isinstance(value, bool):
+                restored = self._plain(str(value), is_json=False)
+                return int(restored) if restored.isdecimal() else value
             case _:
                 return walk.mapped(value, self.text)
 
@@ -195,22 +200,23 @@ class _Restoring(walk.Change):
             if at < 0:
                 continue
             runs = runs_around(text, at, at + len(core))
-            run = next((run for run in runs if name in run.text), None)
+            run = next((run for run in runs if _inside_base64(name) in run.text), None)
             if run is not None:
                 code = run.encoded(self._plain(run.text, is_json=False))
                 text = text[: run.start] + code + text[run.end :]
         return text
 
     def _plain(self, text: str, *, is_json: bool) -> str:
-        def live(match: re.Match[str]) -> str:
-            value = self._bound.get(match[1])
+        def live(written: Written) -> str:
+            value = self._bound.get(written.name)
             if value is None:
-                return match[0]
-            if match[3] == "%40":
+                return f"{written.text}{written.domain}"
+            value = spelled(written.cls, value, written.spelling)
+            if written.at == "%40":
                 return quote(value, safe="")
             return dumps(value).decode()[1:-1] if is_json else value
 
-        return self._pattern.sub(live, text) if "-" in text else text
+        return self._finals.replaced(text, live)
 
 
 def _is_json(text: str) -> bool:

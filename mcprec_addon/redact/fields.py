@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from mcprec_addon.exchange import Json, Opaque, Pairs
 from mcprec_addon.jsonvalue import Pointer, pointer_text
-from mcprec_addon.redact.finder import Finder, applied
+from mcprec_addon.redact.finder import Finder
+from mcprec_addon.redact.hits import applied
 from mcprec_addon.redact.walk import opaque
 
 _ID = re.compile(r"[\w.:|/=+~-]{1,512}")
@@ -141,10 +142,10 @@ class Fields:
                 singles = [{key: member} for key, member in value.members]
                 changed = [self._object(single, scope, skipped) for single in singles]
                 return Pairs(tuple(pair for single in changed for pair in single.items()))
-            case Opaque():
-                return opaque(value, self._finder.text)
+            case int() if not isinstance(value, bool):
+                return self._finder.number(value, None)
             case _:
-                return value
+                return opaque(value, self._finder.text) if isinstance(value, Opaque) else value
 
     def _list(self, value: list[Json], scope: Scope, skipped: set[str]) -> list[Json]:
         changed: list[Json] = []
@@ -177,11 +178,13 @@ class Fields:
         if isinstance(member, str):
             if scope.has_blocks and key in ("blob", "data") and _is_text_code(value):
                 return self._blob(member)
-            cls = self._finder.rules.key_class(key) if scope.has_names else None
+            cls = self._finder.rules.placed_class(key) if scope.has_names else None
             if cls is not None:
                 edits = self._finder.placed(cls, member)
                 return applied(member, edits) if edits else member
             return self._value(member, scope, skipped)
+        if isinstance(member, int) and not isinstance(member, bool):
+            return self._finder.number(member, key if scope.has_names else None)
         return self._value(member, _inner(value, key, scope), skipped)
 
     def _blob(self, code: str) -> str:
@@ -215,8 +218,8 @@ class Fields:
 def _open_texts(value: Json, scope: Scope, at: Pointer) -> Iterator[tuple[Pointer, str]]:
     """Yield the strings and keys of a record that are not exempt."""
     match value:
-        case str():
-            yield at, value
+        case str() | int() if not isinstance(value, bool):
+            yield at, str(value)
         case dict():
             for key in value:
                 yield at, key

@@ -6,23 +6,32 @@ and the rest searched again, until nothing is left: so redacting twice is redact
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mcprec_addon.jsonvalue import JsonError, loads
-from mcprec_addon.redact.engine import Found, Haystack, Sieve, escaped
-from mcprec_addon.redact.patterns import Pattern
+from mcprec_addon.redact.engine import Haystack, Sieve, escaped
+from mcprec_addon.redact.forms import DOMAIN, Spelling, as_number, number_of, respelled, spelling_of
+from mcprec_addon.redact.hits import (
+    COVER,
+    Edit,
+    Hit,
+    applied,
+    inside,
+    lifted,
+    number_hit,
+    placed_hit,
+    shape_hit,
+    shifted,
+    winners,
+)
+from mcprec_addon.redact.personal import NUMERIC, is_personal, plain
 from mcprec_addon.redact.rules import (
     KNOWN_CLASS,
     Rules,
-    block_end,
-    holds,
     is_plain,
-    placed_secret,
 )
 from mcprec_addon.redact.spellings import (
-    Layer,
     base64_cores,
     hex_spellings,
     layers,
@@ -32,66 +41,23 @@ from mcprec_addon.redact.spellings import (
 )
 
 _DEPTH = 3  # JSON in JSON in JSON; deeper is no longer traffic but a puzzle
-_COVER = "\ue000"  # a private-use character: in no token's alphabet
 _CLEAN_BYTES = 16 << 20  # a long conversation's prefix, a few times over
 _SHORTEST = 5  # of anything that a rule finds: a@b.c
 _NUMBER = "[1-9][0-9]{0,3}"  # of a placeholder in a finished cassette; longer is someone's value
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:\s*)?', re.DOTALL)
+_MOST_FINISHED = 9999
+_STRING = re.compile(
+    r'"((?:[^"\\]|\\.)*)"(\s*:\s*)?|(?<![\w.+-])([0-9]{7,19})(?![\w.+-])', re.DOTALL
+)
 _TEXT_URI = re.compile(
     r"data:(?:text/[a-z.+-]+|application/(?:[a-z.+-]*json|[a-z.+-]*xml))[^,]{0,100};base64,"
 )
 _NAMED_MEMBER = (
     r"(?i)(?:key|token|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|jwt|bearer"
-    r'|cookie|session[_-]?id)\\*"\s*:'
+    r"|cookie|session[_-]?id|(?:phone|tel|mobile|fax|msisdn|card|cc|pan)"
+    r'(?:[_ -]?(?:number|num|no|nr))?)\\*"\s*:'
 )
 _ANY_MEMBER = r'"\s*:'
 _DATA_URI = "data:[a-z]+/[^,]*;base64,"
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A stretch of a text and what takes its place."""
-
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A secret found.
-
-    Attributes:
-        start: Where the match begins; decides who comes first.
-        first: Where the secret begins.
-        last: Where the secret ends.
-        end: Where what belongs to it ends.
-        secret: The secret, all spelling undone.
-        cls: Its class.
-        replacement: What takes its place where that is not just its placeholder.
-        is_lifted: Whether it was found under an escape.
-        in_url: Whether it stands percent-encoded.
-    """
-
-    start: int
-    first: int
-    last: int
-    end: int
-    secret: str
-    cls: str
-    replacement: str | None = None
-    is_lifted: bool = False
-    in_url: bool = False
-
-
-def applied(text: str, edits: Iterable[Edit]) -> str:
-    """Return a text with edits, which are in order and apart, made."""
-    pieces: list[str] = []
-    end = 0
-    for edit in edits:
-        pieces += [text[end : edit.start], edit.text]
-        end = edit.end
-    return "".join([*pieces, text[end:]])
 
 
 class Finder:
@@ -115,20 +81,28 @@ class Finder:
         self._placeholder = placeholder
         self._covered = covered
         classes = "|".join(sorted(map(re.escape, rules.classes - {"email"})))
-        self._finished = re.compile(rf"email-{_NUMBER}@mcprec\.example|(?:{classes})-{_NUMBER}")
+        address = rf"email-{_NUMBER}@{re.escape(DOMAIN)}"
+        self._finished = re.compile(rf"{address}|(?:{classes})-{_NUMBER}")
         self._known: dict[str, str] = {}
         self._needles: list[tuple[str, str, bool]] = []
         self._extra = len(rules.patterns)
         self._sieve: Sieve | None = None
         self._clean: dict[str, None] = {}
         self._clean_size = 0
+        self._allowed = rules.allow | {
+            plain(cls, value) for value in rules.allow for cls in NUMERIC if is_personal(cls, value)
+        }
 
     def learn(self, secret: str, cls: str = KNOWN_CLASS) -> bool:
         """Search for a value everywhere from now on; return whether it is new and no plain one."""
-        if is_plain(secret) or secret in self._known or self._is_none(secret):
+        cls = self.rules.class_of(secret, cls)
+        written, secret = secret, plain(cls, secret)
+        if is_plain(written) or secret in self._known or self._is_none(secret):
             return False
-        self._known[secret] = self.rules.shape(secret) or cls
-        self._needles.append((secret, secret, False))
+        self._known[secret] = cls
+        self._needles += [
+            (secret, spelling, False) for spelling in dict.fromkeys((written, secret))
+        ]
         self._needles += [(secret, digits, False) for digits in sorted(hex_spellings(secret))]
         self._needles += [(secret, core, True) for core in sorted(base64_cores(secret))]
         self._sieve = None
@@ -144,13 +118,36 @@ class Finder:
 
     def placed(self, cls: str, text: str) -> list[Edit]:
         """Return the edits for a value that stands where credentials of a class do."""
-        hit = _placed_hit(cls, text, 0)
+        hit = placed_hit(cls, text)
         if hit is None:
             return self.edits(text)
         if self._is_none(hit.secret):
             return []
-        shape = self.rules.shape(hit.secret) or cls
-        return [Edit(hit.first, hit.last, self._placeholder(hit.secret, shape))]
+        cls = self.rules.class_of(hit.secret, hit.cls)
+        return [self._edit(replace(hit, cls=cls, secret=plain(cls, hit.secret)))]
+
+    def number(self, value: int, name: str | None) -> int | str:
+        """Return a JSON number, or its placeholder where its name or being known makes it secret.
+
+        Args:
+            value: The number.
+            name: Of its member, where that may say so.
+        """
+        written = str(value)
+        cls = self._known.get(written) or (name and self.rules.number_class(name, written))
+        if not cls or self._is_none(plain(cls, written)):
+            return value
+        return as_number(self._written(plain(cls, written), cls, "n"))
+
+    def _edit(self, hit: Hit) -> Edit:
+        if hit.cls in NUMERIC:
+            spelling = spelling_of(hit.cls, hit.written, in_url=hit.in_url)
+            return Edit(hit.first, hit.last, self._written(hit.secret, hit.cls, spelling))
+        found = self._placeholder(hit.secret, hit.cls)
+        return Edit(hit.first, hit.last, quoted(found) if hit.in_url else found)
+
+    def _written(self, secret: str, cls: str, spelling: Spelling) -> str:
+        return respelled(self._placeholder(secret, cls), cls, spelling)
 
     def text(self, text: str) -> str:
         """Return a text without its secrets."""
@@ -176,21 +173,21 @@ class Finder:
             self._clean_size -= len(oldest)
 
     def _all_edits(self, text: str) -> Iterator[Edit]:
-        masked = self._covered.sub(lambda match: _COVER * len(match.group()), text)
-        while hits := _winners(self._find(masked, 0), masked):
+        masked = self._covered.sub(lambda match: COVER * len(match.group()), text)
+        while hits := winners(self._find(masked, 0), masked):
             for hit in hits:
                 if hit.replacement is not None:
                     yield Edit(hit.first, hit.last, hit.replacement)
                 elif not self._is_none(hit.secret):
-                    found = self._placeholder(hit.secret, hit.cls)
-                    yield Edit(hit.first, hit.last, quoted(found) if hit.in_url else found)
-            covers = (Edit(hit.first, hit.end, _COVER * (hit.end - hit.first)) for hit in hits)
+                    yield self._edit(hit)
+            covers = (Edit(hit.first, hit.end, COVER * (hit.end - hit.first)) for hit in hits)
             masked = applied(masked, sorted(covers, key=lambda edit: edit.start))
 
     def _is_none(self, secret: str) -> bool:
         """Whether something is no secret whatever matches it: a placeholder, or allowed."""
         finished = self._finished.fullmatch(secret) or self._covered.fullmatch(secret)
-        return finished is not None or secret in self.rules.allow
+        is_form = any(0 < (number_of(cls, secret) or 0) <= _MOST_FINISHED for cls in NUMERIC)
+        return finished is not None or is_form or secret in self._allowed
 
     def _find(self, text: str, depth: int, *, known_only: bool = False) -> list[Hit]:
         hay = Haystack(text)
@@ -209,7 +206,7 @@ class Finder:
         if depth < _DEPTH:
             for layer in layers(text):
                 under = self._find(layer.text, depth + 1, known_only=known_only)
-                hits += [_lifted(hit, layer) for hit in under]
+                hits += [lifted(hit, layer) for hit in under]
         return hits
 
     def _sift(self, hay: Haystack) -> Iterable[int]:
@@ -223,7 +220,7 @@ class Finder:
     def _shape_hits(self, hay: Haystack, index: int) -> Iterator[Hit]:
         pattern = self.rules.patterns[index]
         for found in self.rules.matchers[index].find(hay):
-            hit = _shape_hit(hay.text, pattern, found)
+            hit = shape_hit(hay.text, pattern, found)
             if hit is not None:
                 yield replace(hit, cls=self._known.get(hit.secret, hit.cls))
 
@@ -232,7 +229,7 @@ class Finder:
         at = text.find(needle)
         while at >= 0:
             end = at + len(needle)
-            hit = Hit(at, at, end, end, secret, cls)
+            hit = Hit(at, at, end, end, secret, cls, written=needle)
             if is_base64:
                 hit = self._run_hit(text, hit)
             yield hit
@@ -263,86 +260,22 @@ class Finder:
             loads(text)
         except JsonError:
             return
-        key, colon_end = "", -1
+        name, colon_end = "", -1
         for match in _STRING.finditer(text):
-            inside = _inside(match)
-            if match[2] is not None:
-                key, colon_end = inside.text, match.end()
+            told = name if match.start() == colon_end else None
+            if match[3] is not None:
+                yield from self._number_hits(told, match.start(), match[3])
                 continue
-            cls = self.rules.key_class(key) if match.start() == colon_end else None
-            hit = None if cls is None else _placed_hit(cls, inside.text, 0)
-            under = self._json_hits(inside.text, depth + 1) if hit is None else (hit,)
-            for found in under:
-                yield _shifted(_lifted(found, inside), match.start(1))
+            under = inside(match)
+            if match[2] is not None:
+                name, colon_end = under.text, match.end()
+                continue
+            cls = None if told is None else self.rules.placed_class(told)
+            hit = None if cls is None else placed_hit(cls, under.text)
+            for found in self._json_hits(under.text, depth + 1) if hit is None else (hit,):
+                yield shifted(lifted(found, under), match.start(1))
 
-
-def _winners(hits: Iterable[Hit], masked: str) -> list[Hit]:
-    """Return hits that do not overlap: under an escape first, then leftmost, then longest."""
-    chosen: list[Hit] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for hit in sorted(hits, key=lambda hit: (not hit.is_lifted, hit.start, -hit.end)):
-        at = bisect_left(starts, hit.end)
-        is_taken = at > 0 and ends[at - 1] > hit.first
-        if not is_taken and _COVER not in masked[hit.first : hit.end]:
-            starts.insert(at, hit.first)
-            ends.insert(at, hit.end)
-            chosen.append(hit)
-    return chosen
-
-
-def _inside(match: re.Match[str]) -> Layer:
-    plain = Layer(match[1], False, (0,), (0,))  # noqa: FBT003
-    return next((layer for layer in layers(match[1]) if not layer.is_url), plain)
-
-
-def _placed_hit(cls: str, text: str, at: int) -> Hit | None:
-    secret = placed_secret(cls, text)
-    if secret is None:
-        return None
-    first = at + text.rindex(secret)
-    last = first + len(secret)
-    return Hit(at, first, last, last, secret, cls)
-
-
-def _shape_hit(text: str, pattern: Pattern, found: Found) -> Hit | None:
-    end = block_end(text, found.end) if pattern.check == "pem" else found.end
-    start, first = _behind_escape(text, found, pattern)
-    last = end if pattern.check == "pem" else found.last
-    secret = text[first:last]
-    if not holds(pattern, text[start:end], secret):
-        return None
-    return Hit(start, first, last, end, secret, pattern.cls)
-
-
-def _behind_escape(text: str, found: Found, pattern: Pattern) -> tuple[int, int]:
-    """Leave out the letter of an escape that an e-mail seems to begin with."""
-    is_letter = text[found.start : found.start + 1] in ("n", "r", "t", "b", "f")
-    if pattern.cls != "email" or not is_letter:
-        return found.start, found.first
-    before = text[: found.start]
-    slashes = len(before) - len(before.rstrip("\\"))
-    shift = slashes % 2
-    if text[found.start + shift] == "@":
-        return found.start, found.first
-    return found.start + shift, found.first + shift
-
-
-def _lifted(hit: Hit, layer: Layer) -> Hit:
-    first, last = layer.raw(hit.first), layer.raw(hit.last)
-    is_written = last - first != hit.last - hit.first
-    return replace(
-        hit,
-        start=layer.raw(hit.start),
-        first=first,
-        last=last,
-        end=layer.raw(hit.end),
-        is_lifted=True,
-        in_url=hit.in_url or (layer.is_url and is_written),
-    )
-
-
-def _shifted(hit: Hit, by: int) -> Hit:
-    return replace(
-        hit, start=hit.start + by, first=hit.first + by, last=hit.last + by, end=hit.end + by
-    )
+    def _number_hits(self, name: str | None, first: int, digits: str) -> Iterator[Hit]:
+        cls = None if name is None else self.rules.number_class(name, digits)
+        if cls is not None:
+            yield number_hit(cls, first, digits)

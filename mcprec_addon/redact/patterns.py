@@ -9,9 +9,10 @@ may stand there.
 from dataclasses import dataclass
 from typing import Literal
 
-Check = Literal["none", "wordy", "basic", "query", "flag", "pem"]
+Check = Literal["none", "wordy", "basic", "query", "flag", "pem", "number"]
 """What has to hold beyond the pattern: nothing; the secret is no plain word; it decodes to
-``user:password``; the parameter's or flag's name holds credentials; it reaches to its END line."""
+``user:password``; the parameter's or flag's name holds credentials; it reaches to its END line;
+it is a number of its class that stands by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,19 @@ class Pattern:
 
 _SK_NAMES = "sk-(?:proj|svcacct|admin|None)-"
 _KEY_WORDS = "(?:api[-_]?key|token|secret|passw(?:or)?d|pwd|passphrase|credentials?)"
+_CARD = (
+    r"\b(?:[456][0-9]{3}|2[2-7][0-9]{2}|35[0-9]{2})(?:[ -]?[0-9]{4}){3}\b"
+    r"|\b3[0-9]{3}[ -]?[0-9]{6}[ -]?[0-9]{4,5}\b"
+)
+# Digits in one piece, or in groups behind the code of a country and perhaps an area in brackets.
+_PHONE = (
+    r"\+[1-9][0-9]{7,14}|\+[1-9][0-9]{0,2}[ .-]?(?:\(0\) ?)?\(?[0-9]{1,5}\)?"
+    r"(?:[ .-]{1,2}[0-9]{1,8}){1,5}"
+)
+_AMERICAN = (
+    r"(?:1[ .-])?\([2-9][0-9]{2}\) ?[2-9][0-9]{2}[ .-][0-9]{4}"
+    r"|(?:1[.-])?[2-9][0-9]{2}[.-][2-9][0-9]{2}[.-][0-9]{4}"
+)
 
 PATTERNS: tuple[Pattern, ...] = (
     Pattern("openai-key", _SK_NAMES, _SK_NAMES + "[A-Za-z0-9_-]{20,256}"),
@@ -192,4 +206,7 @@ PATTERNS: tuple[Pattern, ...] = (
         r"[A-Za-z0-9._%+-]@[A-Za-z0-9-]+\.[A-Za-z0-9-]",
         r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}",
     ),
+    Pattern("card", _CARD, _CARD, "number"),
+    Pattern("phone", _PHONE, _PHONE, "number"),
+    Pattern("phone", _AMERICAN, _AMERICAN, "number"),
 )

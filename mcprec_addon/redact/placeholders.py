@@ -8,20 +8,24 @@ and ``github-token-2``, numbered per class by first appearance.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
-from mcprec_addon.exchange import Exchange, Message, Noise
+from mcprec_addon.exchange import Exchange, Half, Json, Message, Noise
 from mcprec_addon.long_events import LongEvents
 from mcprec_addon.redact import walk
+from mcprec_addon.redact.forms import (
+    PRIVATE,
+    PRIVATE_MARK,
+    Finals,
+    Spelling,
+    as_number,
+    final,
+    name_of,
+    private,
+)
 from mcprec_addon.redact.spellings import base64_cores, quoted, runs_around
 
-_DOMAIN = "mcprec.example"
-_EMAIL = "email"
-_PRIVATE = re.compile(
-    r"mcprec-([0-9a-f]{8})-([a-z][a-z0-9-]*?)-([0-9]+)-x(?:(@|%40)mcprec\.example)?"
-)
-_PRIVATE_MARK = "mcprec-"
-_PRIVATE_CORES = base64_cores(_PRIVATE_MARK)
+_PRIVATE_CORES = base64_cores(PRIVATE_MARK)
 
 _SHOWN_LENGTH: Final = 12  # of a secret of which four characters say nothing
 _SHOWN: Final = 2
@@ -29,60 +33,6 @@ _NO_COUNTS: Final[Mapping[str, int]] = {}
 
 type Mint = Callable[[str, int], str]
 """Builds a placeholder from its class and number."""
-
-
-def name_of(cls: str, number: int) -> str:
-    """Return the name of a placeholder, such as ``email-1``."""
-    return f"{cls}-{number}"
-
-
-def final(cls: str, number: int) -> str:
-    """Return a placeholder as it stands in a finished cassette; an e-mail stays an e-mail."""
-    return with_domain(name_of(cls, number)) if cls == _EMAIL else name_of(cls, number)
-
-
-def with_domain(name: str) -> str:
-    """Return the name of an e-mail placeholder as an address."""
-    return f"{name}@{_DOMAIN}"
-
-
-def private(nonce: str, cls: str, number: int) -> str:
-    """Return a placeholder as it stands in a journal."""
-    mark = f"{_PRIVATE_MARK}{nonce}-{cls}-{number}-x"
-    return with_domain(mark) if cls == _EMAIL else mark
-
-
-def final_pattern(classes: Iterable[str]) -> re.Pattern[str] | None:
-    """Return what finds final placeholders: name, and for an e-mail the spelling of its ``@``.
-
-    Digits are taken to their end, so ``email-1`` is never found in ``email-12``. The placeholder
-    may stand right behind a letter: behind an escape, in canonical JSON.
-    """
-    others = sorted((cls for cls in classes if cls != _EMAIL), key=len, reverse=True)
-    parts = [rf"(?:{'|'.join(map(re.escape, others))})-[0-9]+"] if others else []
-    if _EMAIL in classes:
-        parts.insert(0, rf"email-[0-9]+(?=(@|%40){re.escape(_DOMAIN)})")
-    else:
-        parts.insert(0, "(?!)()")
-    return re.compile(f"({'|'.join(parts)})") if others or _EMAIL in classes else None
-
-
-def covering(nonce: str, recorded: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds the placeholders of a run, and those of a finished cassette's classes.
-
-    A finished one must stand by itself: in ``my-api-key-1`` it may be part of a real secret.
-    """
-    parts: list[str] = []
-    if nonce:
-        address = rf"(?:(?:@|%40){re.escape(_DOMAIN)})?"
-        parts.append(rf"{_PRIVATE_MARK}{nonce}-[a-z0-9-]+?-[0-9]+-x{address}")
-    classes = sorted(set(recorded) - {_EMAIL}, key=len, reverse=True)
-    if _EMAIL in recorded:
-        parts.append(rf"(?<![A-Za-z0-9_-])email-[0-9]+(?:@|%40){re.escape(_DOMAIN)}")
-    if classes:
-        others = "|".join(map(re.escape, classes))
-        parts.append(rf"(?<![A-Za-z0-9_-])(?:{others})-[0-9]+(?![A-Za-z0-9_-])")
-    return re.compile("|".join(parts) or "(?!)")
 
 
 class Table:
@@ -202,7 +152,7 @@ def _recoded(text: str, change: Callable[[str], str]) -> str:
         at = text.find(core)
         while at >= 0:
             end = at + len(core)
-            run = next((r for r in runs_around(text, at, end) if _PRIVATE_MARK in r.text), None)
+            run = next((r for r in runs_around(text, at, end) if PRIVATE_MARK in r.text), None)
             if run is not None:
                 code = run.encoded(change(run.text))
                 text = text[: run.start] + code + text[run.end :]
@@ -233,13 +183,21 @@ class _Seeker(walk.Change):
 
     def __init__(self, classes: Iterable[str]) -> None:
         self.found: set[str] = set()
-        self._pattern = final_pattern(classes)
+        self._finals = Finals(classes)
+
+    def json(self, value: Json, root: walk.Root, half: Half) -> Json:
+        del root, half
+        return walk.mapped(value, self.text, self._leaf)
 
     def text(self, text: str) -> str:
-        if self._pattern is not None and "-" in text:
-            plain = _PRIVATE.sub(" ", text) if _PRIVATE_MARK in text else text
-            self.found.update(match[1] for match in self._pattern.finditer(plain))
+        if self._finals:
+            plain = PRIVATE.sub(" ", text) if PRIVATE_MARK in text else text
+            self.found.update(written.name for written in self._finals.found(plain))
         return text
+
+    def _leaf(self, leaf: str | int) -> Json:
+        self.text(str(leaf))
+        return leaf
 
 
 def masked(secret: str) -> str:
@@ -251,8 +209,8 @@ def masked(secret: str) -> str:
 
 def privates(text: str) -> Iterator[tuple[str, str]]:
     """Yield the private placeholders in a text as they were minted, with their classes."""
-    if _PRIVATE_MARK in text:
-        for match in _PRIVATE.finditer(text):
+    if PRIVATE_MARK in text:
+        for match in PRIVATE.finditer(text):
             yield _plain(match), match[2]
 
 
@@ -268,21 +226,33 @@ class _Numbering(walk.Change):
     ) -> None:
         self.counts: dict[str, int] = dict(behind)
         self.names: dict[str, str] = {}
-        self._finals: dict[str, str] = {}
+        self._finals: dict[str, tuple[str, int]] = {}
         for placeholder, cls in found.items():
             number = self.counts.get(cls, 0) + 1
             while name_of(cls, number) in lookalikes:
                 number += 1
             self.counts[cls] = number
             self.names[placeholder] = name_of(cls, number)
-            self._finals[placeholder] = final(cls, number)
+            self._finals[placeholder] = (cls, number)
 
     def text(self, text: str) -> str:
         return _recoded(self._numbered(text), self._numbered)
 
+    def json(self, value: Json, root: walk.Root, half: Half) -> Json:
+        del root, half
+        return walk.mapped(value, self.text, self._leaf)
+
+    def _leaf(self, leaf: str | int) -> Json:
+        if not isinstance(leaf, str):
+            return leaf
+        numbered = self.text(leaf)
+        match = PRIVATE.fullmatch(leaf) if numbered is not leaf else None
+        return as_number(numbered) if match is not None and match[4] == "n" else numbered
+
     def _numbered(self, text: str) -> str:
-        return _PRIVATE.sub(self._final, text) if _PRIVATE_MARK in text else text
+        return PRIVATE.sub(self._final, text) if PRIVATE_MARK in text else text
 
     def _final(self, match: re.Match[str]) -> str:
-        placeholder = self._finals[_plain(match)]
-        return quoted(placeholder) if match[4] == "%40" else placeholder
+        cls, number = self._finals[_plain(match)]
+        placeholder = final(cls, number, cast("Spelling", match[4]))
+        return quoted(placeholder) if match[5] == "%40" else placeholder

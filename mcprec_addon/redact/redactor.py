@@ -26,15 +26,11 @@ from mcprec_addon.jsonvalue import JsonError, loads
 from mcprec_addon.long_events import Groups, LongEvents
 from mcprec_addon.redact import walk
 from mcprec_addon.redact.fields import DATA, MCP, MODEL, Fields, Scope
-from mcprec_addon.redact.finder import Finder, applied
-from mcprec_addon.redact.placeholders import (
-    Mint,
-    Table,
-    covering,
-    masked,
-    private,
-    renumber,
-)
+from mcprec_addon.redact.finder import Finder
+from mcprec_addon.redact.forms import covering, private
+from mcprec_addon.redact.hits import applied
+from mcprec_addon.redact.personal import plain
+from mcprec_addon.redact.placeholders import Mint, Table, masked, renumber
 from mcprec_addon.redact.rules import (
     KNOWN_CLASS,
     Rules,
@@ -109,7 +105,8 @@ class Redactor(walk.Change):
         parts = [bare] + [part for part in basic_parts(bare) if part != bare]
         for part in parts:
             self._learned += self._finder.learn(part, cls)
-            held = self._sources.setdefault(part, [])
+            secret = plain(self._rules.class_of(part, cls), part)
+            held = self._sources.setdefault(secret, [])
             if source is not None and source not in held:
                 held.append(source)
 

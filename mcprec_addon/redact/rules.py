@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from mcprec_addon.redact import personal
 from mcprec_addon.redact.engine import Matcher
 from mcprec_addon.redact.patterns import PATTERNS, Pattern
 
@@ -103,6 +104,18 @@ class Rules:
             return OWN_KEY_CLASS
         return self._unless_off(key_class(name))
 
+    def placed_class(self, name: str) -> str | None:
+        """Return the class of a text under this name: a credential or a personal number."""
+        return self.key_class(name) or self._unless_off(personal.personal_class(name))
+
+    def number_class(self, name: str, digits: str) -> str | None:
+        """Return the class of a whole number under this name, or None where it is no secret."""
+        cls = self._unless_off(personal.personal_class(name))
+        if cls is not None and personal.is_personal(cls, digits):
+            return cls
+        is_secret = personal.is_number(digits) and self.key_class(name) is not None
+        return self._unless_off(personal.NUMBER) if is_secret else None
+
     def header_class(self, name: str) -> str | None:
         """Return the class of what a header holds, or None where it holds no credential."""
         return self._unless_off(header_class(name))
@@ -115,14 +128,21 @@ class Rules:
         """Every class a placeholder may have under these rules."""
         shapes = {pattern.cls for pattern in self.patterns}
         places = {cls for _, cls in _KEY_NAMES} | set(CREDENTIAL_HEADERS.values())
-        return frozenset(shapes | places | {KNOWN_CLASS})
+        return frozenset(shapes | places | {KNOWN_CLASS, personal.NUMBER})
 
     def shape(self, text: str) -> str | None:
         """Return the class of a secret by its shape alone, or None."""
+        cls = personal.shape(text)
+        if cls is not None and any(pattern.cls == cls for pattern in self.patterns):
+            return cls
         for pattern, matcher in zip(self.patterns, self.matchers, strict=True):
             if pattern.check == "none" and matcher.is_whole(text):
                 return pattern.cls
         return None
+
+    def class_of(self, secret: str, cls: str) -> str:
+        """Return the class of a secret: by its shape, by being a number, or else as given."""
+        return self.shape(secret) or (personal.NUMBER if personal.is_number(secret) else cls)
 
 
 @cache
@@ -226,7 +246,7 @@ def holds(pattern: Pattern, match: str, secret: str) -> bool:
             name = match[1:].partition("=")[0]
             named = key_class(name) is not None or _QUERY_NAMES.match(name) is not None
             return named and _PLAIN.fullmatch(secret) is None
-        case "none" | "pem":
+        case "none" | "pem" | "number":
             return True
 
 

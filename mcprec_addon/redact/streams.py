@@ -11,7 +11,8 @@ from itertools import accumulate
 
 from mcprec_addon.exchange import Json, StreamEvent
 from mcprec_addon.jsonvalue import Pointer, parse_pointer, pointer_text
-from mcprec_addon.redact.finder import Edit, Finder
+from mcprec_addon.redact.finder import Finder
+from mcprec_addon.redact.hits import Edit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

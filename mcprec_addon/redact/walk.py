@@ -64,21 +64,39 @@ class Change:
         )
 
 
-def mapped(value: Json, text: Callable[[str], str]) -> Json:
-    """Return a value with every string and every key changed."""
+def mapped(
+    value: Json, text: Callable[[str], str], leaf: Callable[[str | int], Json] | None = None
+) -> Json:
+    """Return a value with every string and every key changed.
+
+    Args:
+        value: The value.
+        text: Changes a string.
+        leaf: Changes a string or whole number that is no key, where they may become each other.
+    """
     match value:
-        case str():
-            return text(value)
+        case str() | int() if not isinstance(value, bool):
+            return _leaf(value, text, leaf)
         case dict():
-            return {text(key): mapped(member, text) for key, member in value.items()}
+            return {text(key): mapped(member, text, leaf) for key, member in value.items()}
         case list():
-            return [mapped(member, text) for member in value]
+            return [mapped(member, text, leaf) for member in value]
         case Pairs():
-            return Pairs(tuple((text(key), mapped(member, text)) for key, member in value.members))
+            return Pairs(
+                tuple((text(key), mapped(member, text, leaf)) for key, member in value.members)
+            )
         case Opaque():
             return opaque(value, text)
         case _:
             return value
+
+
+def _leaf(
+    value: str | int, text: Callable[[str], str], leaf: Callable[[str | int], Json] | None
+) -> Json:
+    if leaf is not None:
+        return leaf(value)
+    return text(value) if isinstance(value, str) else value
 
 
 def opaque(value: Opaque, text: Callable[[str], str]) -> Opaque:

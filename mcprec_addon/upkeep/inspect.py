@@ -16,6 +16,8 @@ from mcprec_addon.exchange import (
     Server,
 )
 from mcprec_addon.jsonvalue import one_line, pointer_text, shown
+from mcprec_addon.redact.forms import Finals
+from mcprec_addon.redact.personal import NUMERIC
 from mcprec_addon.upkeep.channels import joined_texts
 from mcprec_addon.upkeep.layout import count_text, cut, json_lines, text_lines
 from mcprec_addon.upkeep.summary import Blobs, Summary
@@ -116,10 +118,13 @@ def placeholders(cassette: Cassette) -> list[Placeholders]:
     if not classes:
         return []
     named = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, classes))})-\d+(?![\w-])")
+    numbers = Finals(NUMERIC & redaction.placeholders.keys())
     places: dict[str, list[str]] = {cls: [] for cls in redaction.placeholders}
     for exchange in cassette.exchanges:
         for pointer, text in _texts(_record(exchange), ()):
-            for cls in {found[1] for found in named.finditer(text)}:
+            found = {match[1] for match in named.finditer(text)}
+            found |= {written.cls for written in numbers.found(text)}
+            for cls in sorted(found):
                 places[cls].append(f"#{exchange.seq} {pointer_text(pointer)}")
     return [
         Placeholders(
@@ -158,8 +163,8 @@ def _record(exchange: Exchange) -> dict[str, Json]:
 
 def _texts(value: Json, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     match value:
-        case str():
-            yield at, value
+        case str() | int() if not isinstance(value, bool):
+            yield at, str(value)
         case dict():
             for key, member in value.items():
                 yield (*at, key), key

@@ -61,6 +61,8 @@ SECRETS: tuple[tuple[str, str], ...] = (
     ("age-key", "AGE-SECRET-" + "KEY-1" + ("ABCDEFGHJKLMNPQR" * 4)[:58]),
     ("jwt", "ey" + "J" + ABC[:20] + ".ey" + "J" + ABC[:30] + "." + ABC[:40]),
     ("email", "ana@example.test"),
+    ("phone", "+49 30 5550101"),
+    ("card", "4242424242424242"),
 )
 
 INNOCENT: tuple[str, ...] = (

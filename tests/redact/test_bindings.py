@@ -177,3 +177,50 @@ def test_nothing_bound_changes_nothing() -> None:
     answer = McpAnswer(kind="result", value={"a": "email-1@mcprec.example"})
 
     assert made.restore(answer) is answer
+
+
+def test_a_telephone_number_may_be_spelled_another_way() -> None:
+    """The agent tidies a number up before it calls a tool, live and in a replay."""
+    made = bindings(phone=2)
+    first, second = "+12015550101", "+12015550102"
+
+    assert matched(made, chat(f"Call {first}"), chat("Call +49 30 5550101"))
+    assert matched(made, lookup(first), lookup("+49305550101"))
+    assert not matched(made, lookup(first), lookup("+49305550102"))
+    assert matched(made, lookup(second), lookup("+49305550102"))
+    assert matched(made, lookup(second), lookup(second))
+
+
+def test_numbers_stay_numbers_in_a_replay() -> None:
+    """A tool that wants an integer gets one, whoever's it is."""
+    made = bindings(phone=1, card=1, number=1)
+    live: Json = {"phone": 4155552671, "card": "4242 4242 4242 4242", "token": 1234567890123456}
+    recorded: Json = {
+        "phone": 12015550101,
+        "card": "4000 0099 0000 0012",
+        "token": 8800000000000001,
+    }
+
+    assert matched(made, lookup(recorded), lookup(live))
+    assert made.restore(McpAnswer(kind="result", value=recorded)).value == {
+        "phone": 14155552671,
+        "card": "4242 4242 4242 4242",
+        "token": 1234567890123456,
+    }
+    flag: Json = {"n": 8800000000000002, "b": True}
+    assert made.restore(McpAnswer(kind="result", value=flag)).value == flag
+
+
+def test_a_number_is_said_from_outside_in_any_spelling() -> None:
+    """`--secret phone-1=…` takes what stands on a business card, and answers are in their own."""
+    made = bindings(phone=1, card=1)
+    made.known({"phone-1": "+49 30 5550101", "card-1": "4242-4242-4242-4242"})
+    text = "+12015550101 tel=%2B12015550101 12015550101 4000009900000012 4000-0099-0000-0012"
+
+    answer = made.restore(McpAnswer(kind="result", value=text))
+
+    assert answer.value == (
+        "+49305550101 tel=%2B49305550101 49305550101 4242424242424242 4242-4242-4242-4242"
+    )
+    clean = made.live(lookup("(0049) is +49305550101, 4242 4242 4242 4242"))
+    assert clean.record()["args"] == {"mail": "(0049) is +12015550101, 4000 0099 0000 0012"}

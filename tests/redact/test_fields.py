@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from mcprec_addon.exchange import Json, Number, Opaque, Pairs
 from mcprec_addon.redact.fields import MCP, MODEL, Fields, Scope
 from mcprec_addon.redact.finder import Finder
-from mcprec_addon.redact.placeholders import covering
+from mcprec_addon.redact.forms import covering
 from mcprec_addon.redact.rules import default_rules
 
 KEY = "AK" + "IA" + "ABCDEFGHIJKLMNOP"

@@ -156,6 +156,7 @@ def test_a_finished_placeholder_is_no_secret() -> None:
 
 pieces = st.sampled_from(
     [secret for _, secret in SECRETS]
+    + ["4242 4242 4242 4242", "4242424242424242", "+49 30 5550101", "415-555-2671", "+", "7"]
     + [KNOWN, "ana@b.c.d.e.f.g.h.i.j.k.l", "https://u:pw", "@", "%40", "\\n", "\\", '"', "Bearer "]
     + ['{"token":"', '"}', "/", "-", " ", "x", "ä", "?token=", "=", "--api-key "]
 )

@@ -47,6 +47,12 @@ KINDS: dict[str, Callable[[Random], str]] = {
     "messages": lambda random: _id(random, "msg_01", 22),
     "versions": _version,
     "paths": _path,
+    "microseconds": lambda random: str(random.randrange(10**15, 2 * 10**15)),
+    "offsets": lambda random: f"+{random.randrange(10**6):d}",
+    "added times": lambda random: f"+{random.randrange(10**9, 2 * 10**9)}",
+    "addresses": lambda random: ".".join(str(random.randrange(256)) for _ in range(4)),
+    "amounts": lambda random: f"{random.randrange(999)},{random.randrange(1000):03d}.00",
+    "ranges": lambda random: f"{random.randrange(100, 999)}-{random.randrange(1000, 9999)}",
     "links": lambda random: f"https://example.com/issues/{random.randrange(9999)}?page=2&sort=asc",
 }
 

@@ -31,6 +31,10 @@ OPAQUE = "tt-4410-nobody-knows-this-shape"
 JWT = dict(SECRETS)["jwt"]
 
 
+NUMBERS = ("+49 30 5550101", "+14155552671", "4242 4242 4242 4242", "4155552671")
+WHOLE = (4242424242424242, 4155552671, 1234567890123456789)
+
+
 def redactor() -> Redactor:
     return Redactor(default_rules(), nonce="0a1b2c3d")
 
@@ -95,6 +99,39 @@ def test_two_people_are_two_placeholders() -> None:
         "email-2@mcprec.example",
         "email-3@mcprec.example",
     ]
+
+
+def test_people_have_telephones_and_cards() -> None:
+    """Each keeps its type and its spelling, and the header counts them."""
+    args: Json = {"tel": "+49 30 5550101", "card": 4242424242424242, "again": "0049305550101"}
+    text = "ask +49305550101 or +1 (415) 555-2671, card 4242 4242 4242 4242"
+
+    made = redactor()
+    done = made.close([made.exchange(tool(1, args, {"text": text}))])
+
+    (only,) = done.exchanges
+    assert only.call.record()["args"] == {
+        "tel": "+12015550101",
+        "card": 4000009900000012,
+        "again": "0049305550101",
+    }
+    assert only.answer.value == {
+        "text": "ask +12015550101 or +12015550102, card 4000 0099 0000 0012"
+    }
+    assert done.redaction.placeholders == {"phone": 2, "card": 1}
+    assert done.samples["card-1"] == "42…42"
+
+
+def test_numbers_that_look_like_placeholders_are_passed_over() -> None:
+    """A number of fiction may stand in the traffic already, also as a JSON number."""
+    args: dict[str, Json] = {"a": "+12015550101", "b": 4000009900000012, "tel": "+49305550101"}
+
+    made = redactor()
+    done = made.close([made.exchange(tool(1, args, {"card": "4242424242424242"}))])
+
+    (only,) = done.exchanges
+    assert only.call.record()["args"] == {**args, "tel": "+12015550102"}
+    assert only.answer.value == {"card": "4000009900000020"}
 
 
 def test_a_secret_learned_late_is_gone_from_what_came_before() -> None:
@@ -209,10 +246,14 @@ def test_the_last_gate_sees_every_spelling() -> None:
     assert made.leaks(f"no json {OPAQUE}") == ("",)
 
 
-keys = st.sampled_from(["id", "token", "mail", "data", "arguments", "q", "ana@example.test"])
-texts = st.sampled_from([*(secret for _, secret in SECRETS), OPAQUE, "plain", "", "x\\ny"])
+keys = st.sampled_from(
+    ["id", "token", "mail", "phone", "card", "data", "arguments", "q", "ana@example.test"]
+)
+texts = st.sampled_from(
+    [*(secret for _, secret in SECRETS), OPAQUE, "plain", "", "x\\ny", *NUMBERS]
+)
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | texts,
+    st.none() | st.booleans() | st.integers() | st.sampled_from(WHOLE) | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
     max_leaves=12,
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from mcprec_addon.exchange import Json, StreamEvent
-from mcprec_addon.redact.finder import Edit
+from mcprec_addon.redact.hits import Edit
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.redact.streams import deltas, spread

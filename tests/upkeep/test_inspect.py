@@ -142,13 +142,22 @@ def test_placeholders_are_found_with_their_places() -> None:
     cassette = Cassette(
         header=Header(
             redaction=Redaction(
-                placeholders={"email": 2, "api-key": 1, "key": 1},
+                placeholders={"email": 2, "api-key": 1, "key": 1, "card": 2},
                 sources={"api-key-1": ["env:TRACKER_TOKEN"]},
             )
         ),
         exchanges=(
             tool_call({"to": "email-1@mcprec.example"}, {"email-2@mcprec.example": "x"}),
-            tool_call({"auth": "Bearer api-key-1", "other": "my-email-1 email-x"}, {}, seq=5),
+            tool_call(
+                {
+                    "auth": "Bearer api-key-1",
+                    "other": "my-email-1 email-x",
+                    "n": 4000009900000012,
+                    "text": "is 4000 0099 0000 0020",
+                },
+                {},
+                seq=5,
+            ),
         ),
     )
 
@@ -157,6 +166,7 @@ def test_placeholders_are_found_with_their_places() -> None:
     assert found["email"].places == ("#2 /args/to", "#2 /result/email-2@mcprec.example")
     assert found["api-key"].places == ("#5 /args/auth",)
     assert found["key"].found == 0
+    assert found["card"].places == ("#5 /args/n", "#5 /args/text")
     assert found["api-key"].lines() == [
         "api-key: 1, found in 1 text",
         "  api-key-1 from env:TRACKER_TOKEN",
