@@ -142,9 +142,10 @@ class Finder:
     def _edit(self, hit: Hit) -> Edit:
         if hit.cls in NUMERIC:
             spelling = spelling_of(hit.cls, hit.written, in_url=hit.in_url)
-            return Edit(hit.first, hit.last, self._written(hit.secret, hit.cls, spelling))
+            written = self._written(hit.secret, hit.cls, spelling)
+            return Edit(hit.first, hit.last, written, hit.cls)
         found = self._placeholder(hit.secret, hit.cls)
-        return Edit(hit.first, hit.last, quoted(found) if hit.in_url else found)
+        return Edit(hit.first, hit.last, quoted(found) if hit.in_url else found, hit.cls)
 
     def _written(self, secret: str, cls: str, spelling: Spelling) -> str:
         return respelled(self._placeholder(secret, cls), cls, spelling)

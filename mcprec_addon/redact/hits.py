@@ -17,11 +17,12 @@ COVER = "\ue000"
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A stretch of a text and what takes its place."""
+    """A stretch of a text, what takes its place, and the class of the secret."""
 
     start: int
     end: int
     text: str
+    cls: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from mcprec_addon.exchange import (
     Half,
     Json,
     McpEvent,
+    McpExchange,
     Message,
     ModelExchange,
     Noise,
@@ -39,6 +40,7 @@ from mcprec_addon.redact.rules import (
     key_class,
     without_scheme,
 )
+from mcprec_addon.redact.streams import MCP as MCP_STREAM
 from mcprec_addon.redact.streams import redact_deltas
 from mcprec_addon.redact.windows import Window
 
@@ -87,7 +89,8 @@ class Redactor(walk.Change):
         self._sources: dict[str, list[str]] = {}
         self._seen: set[tuple[str, str]] = set()
         self._learned = 0
-        self._windows: dict[int, Window] = {}
+        self._windows: dict[int, Window[StreamEvent]] = {}
+        self._told: dict[int, Window[McpEvent]] = {}
         self._written: dict[int, int] = {}  # seq of a long stream to how much was learned by then
 
     def _placeholder(self, secret: str, cls: str) -> str:
@@ -131,7 +134,8 @@ class Redactor(walk.Change):
             window = self._windows.setdefault(group.seq, self._window(group.provider))
             return replace(group, events=window.push(streamed))
         messages = [event for event in group.events if isinstance(event, McpEvent)]
-        return replace(group, events=walk.mcp_events(messages, self))
+        told = self._told.setdefault(group.seq, Window(self._messages))
+        return replace(group, events=told.push(messages))
 
     def exchange(self, exchange: Exchange) -> Exchange:
         """Return an exchange of the same shape without its secrets.
@@ -142,9 +146,13 @@ class Redactor(walk.Change):
         if window is not None and isinstance(exchange, ModelExchange):
             events = (*window.rest(), *exchange.answer.events)
             exchange = replace(exchange, answer=replace(exchange.answer, events=events))
+        told = self._told.pop(exchange.seq, None)
+        if told is not None and isinstance(exchange, McpExchange):
+            messages = (*told.rest(), *exchange.answer.events)
+            exchange = replace(exchange, answer=replace(exchange.answer, events=messages))
         return walk.exchange(exchange, self)
 
-    def _window(self, provider: str) -> Window:
+    def _window(self, provider: str) -> Window[StreamEvent]:
         return Window(lambda events, first: self._streamed(events, provider, first))
 
     def message(self, message: Message) -> Message:
@@ -200,31 +208,39 @@ class Redactor(walk.Change):
     def events(self, events: Sequence[StreamEvent], provider: str) -> Sequence[StreamEvent]:
         """Return the events of a stream without their secrets, also those split over several."""
         if isinstance(events, LongEvents):
-            return events.changed(lambda groups: self._by_window(groups, provider))
+            return events.changed(lambda groups: _by_window(groups, self._window(provider)))
         return self._streamed(events, provider)
 
-    def _by_window(
-        self, groups: Groups[StreamEvent], provider: str
-    ) -> Iterator[Sequence[StreamEvent]]:
-        window = self._window(provider)
-        for group in groups:
-            yield window.push(group)
-        yield self._streamed(window.rest(), provider)
+    def mcp_events(self, events: Sequence[McpEvent]) -> Sequence[McpEvent]:
+        """Return the messages before an answer without their secrets, also those split."""
+        if isinstance(events, LongEvents):
+            return events.changed(lambda groups: _by_window(groups, Window(self._messages)))
+        return self._messages(events)
+
+    def _messages(
+        self, events: Sequence[McpEvent], first: int | None = None
+    ) -> tuple[McpEvent, ...]:
+        values: list[Json] = [event.message for event in events]
+        joined, _ = redact_deltas(values, MCP_STREAM, self._finder, first=first)
+        messages = [value if isinstance(value, dict) else {} for value in joined]
+        return tuple(
+            walk.mcp_event(replace(event, message=message), self)
+            for event, message in zip(events, messages, strict=True)
+        )
 
     def _streamed(
         self, events: Sequence[StreamEvent], provider: str, first: int | None = None
     ) -> tuple[StreamEvent, ...]:
-        joined, places = redact_deltas(events, provider, self._finder, first=first)
+        values = [event.value if event.kind == "json" else None for event in events]
+        joined, places = redact_deltas(values, provider, self._finder, first=first)
         return tuple(
-            self._event(event, old, place)
-            for event, old, place in zip(joined, events, places, strict=True)
+            self._event(event, value if event.kind == "json" else event.value, place)
+            for event, value, place in zip(events, joined, places, strict=True)
         )
 
-    def _event(self, event: StreamEvent, old: StreamEvent, place: set[str]) -> StreamEvent:
-        value = self._fields.redacted(event.value, MODEL, "events", untouched=place)
-        if value is old.value:
-            return old
-        return replace(event, value=value)
+    def _event(self, event: StreamEvent, value: Json, place: set[str]) -> StreamEvent:
+        value = self._fields.redacted(value, MODEL, "events", untouched=place)
+        return event if value is event.value else replace(event, value=value)
 
     def close(
         self,
@@ -292,6 +308,12 @@ class Redactor(walk.Change):
             return ("",) if self._finder.knows(line) else ()
         is_model = isinstance(record, dict) and record.get("kind") in ("model", "part")
         return tuple(self._fields.leaks(record, MODEL if is_model else MCP))
+
+
+def _by_window[E](groups: Groups[E], window: Window[E]) -> Iterator[Sequence[E]]:
+    for group in groups:
+        yield window.push(group)
+    yield window.last()
 
 
 def _with_events(exchange: Exchange, events: Sequence[McpEvent | StreamEvent]) -> Exchange:

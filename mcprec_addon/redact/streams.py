@@ -1,7 +1,11 @@
-"""Streams of a model API: the text of each channel joined, redacted whole, put back in pieces.
+"""Streams: the text of each channel joined, redacted whole, put back in pieces.
 
 A channel is what a client joins: deltas at one pointer with the same choice, tool call, item or
 block. The table is data; a provider it does not name has its deltas redacted one by one.
+
+What an MCP server tells in the middle of a call is a channel too, for some send a text in pieces
+that way. But most send whole lines, so there a number or address that is whole in one message is
+not made longer by the next.
 """
 
 from bisect import bisect_right
@@ -9,10 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from mcprec_addon.exchange import Json, StreamEvent
+from mcprec_addon.exchange import Json
 from mcprec_addon.jsonvalue import Pointer, parse_pointer, pointer_text
 from mcprec_addon.redact.finder import Finder
+from mcprec_addon.redact.forms import EMAIL
 from mcprec_addon.redact.hits import Edit
+from mcprec_addon.redact.personal import CARD, PHONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +28,15 @@ class Channel:
     Attributes:
         delta: Pointer to the delta; ``*`` steps through a list, whose elements are told apart
             by their ``index``.
-        by: Members of the event that tell channels apart.
+        by: Pointers to the members of the event that tell channels apart.
         suffix: What the event's ``type`` ends with; any where empty.
+        method: What the message's ``method`` is; any where empty.
     """
 
     delta: Pointer
-    by: tuple[str, ...] = ()
+    by: tuple[Pointer, ...] = ()
     suffix: str = ""
+    method: str = ""
 
 
 def _chat(delta: str) -> Channel:
@@ -50,8 +58,15 @@ _ITEM_EVENTS = (
     "code_interpreter_call_code.delta",
     "audio.transcript.delta",
 )
-_ITEM = ("type", "item_id", "output_index", "content_index", "summary_index")
-_BLOCK = ("index",)
+_ITEM = (("type",), ("item_id",), ("output_index",), ("content_index",), ("summary_index",))
+_BLOCK = (("index",),)
+_LOGGER = (("params", "logger"), ("params", "level"))
+
+MCP = "mcp"
+"""Stands for a provider where the events are messages of an MCP server."""
+
+# Classes whose secrets end where they look as if they did, were it not for what follows.
+_WHOLE = frozenset({EMAIL, PHONE, CARD, "url-password"})
 
 CHANNELS: Mapping[str, tuple[Channel, ...]] = {
     "openai": (
@@ -70,6 +85,13 @@ CHANNELS: Mapping[str, tuple[Channel, ...]] = {
         Channel(delta=("delta", "text"), by=_BLOCK),
         Channel(delta=("delta", "thinking"), by=_BLOCK),
         Channel(delta=("delta", "partial_json"), by=_BLOCK),
+    ),
+    MCP: (
+        Channel(delta=("params", "message"), method="notifications/progress"),
+        *(
+            Channel(delta=("params", *data), by=_LOGGER, method="notifications/message")
+            for data in (("data",), ("data", "text"), ("data", "message"), ("data", "delta"))
+        ),
     ),
 }
 
@@ -96,14 +118,20 @@ def deltas(value: Json, provider: str, event: int = 0) -> list[Delta]:
     found: dict[Pointer, Delta] = {}
     if not isinstance(value, dict):
         return []
-    kind = value.get("type")
     for channel in CHANNELS.get(provider, ()):
-        if not channel.suffix or (isinstance(kind, str) and kind.endswith(channel.suffix)):
-            told = tuple(str(value.get(name)) for name in channel.by)
+        if _is_of(value, channel):
+            told = [text for by in channel.by for _, _, text in _at(value, by)]
             for at, key, text in _at(value, channel.delta):
                 name = (pointer_text(channel.delta), *told, *key)
                 found.setdefault(at, Delta(name, event, at, text))
     return list(found.values())
+
+
+def _is_of(value: dict[str, Json], channel: Channel) -> bool:
+    if channel.method and value.get("method") != channel.method:
+        return False
+    kind = value.get("type")
+    return not channel.suffix or (isinstance(kind, str) and kind.endswith(channel.suffix))
 
 
 def _at(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, tuple[str, ...], str]]:
@@ -127,38 +155,58 @@ def _at(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, tuple[str, ...
 
 
 def redact_deltas(
-    events: Sequence[StreamEvent], provider: str, finder: Finder, *, first: int | None = None
-) -> tuple[tuple[StreamEvent, ...], list[set[str]]]:
-    """Return events with the text of their channels redacted, and where that text stands.
+    values: Sequence[Json], provider: str, finder: Finder, *, first: int | None = None
+) -> tuple[list[Json], list[set[str]]]:
+    """Return the values of events with the text of their channels redacted, and where it stands.
 
     Args:
-        events: The events.
-        provider: Whose they are.
+        values: The values; of an event that is no JSON, None.
+        provider: Whose they are; `MCP` for messages of an MCP server.
         finder: Finds the secrets.
         first: How many of the events, from the first, a secret must begin in; all by default.
 
     Returns:
-        The events, those without a secret as they were, and for each the pointers of its deltas.
+        The values, those without a secret as they were, and for each the pointers of its deltas.
     """
     channels: dict[tuple[str, ...], list[Delta]] = {}
     places: list[set[str]] = []
-    for position, event in enumerate(events):
-        found = deltas(event.value, provider, position) if event.kind == "json" else []
+    for position, value in enumerate(values):
+        found = deltas(value, provider, position)
         places.append({pointer_text(delta.at) for delta in found})
         for delta in found:
             channels.setdefault(delta.channel, []).append(delta)
-    changed = list(events)
+    changed = list(values)
     for members in channels.values():
-        edits = finder.edits("".join(delta.text for delta in members))
+        texts = [delta.text for delta in members]
+        edits = _line_edits(texts, finder) if provider == MCP else finder.edits("".join(texts))
         if edits and first is not None:
             reach = sum(len(delta.text) for delta in members if delta.event < first)
             edits = [edit for edit in edits if edit.start < reach]
         if edits:
-            pieces = spread([delta.text for delta in members], edits)
-            for delta, piece in zip(members, pieces, strict=True):
-                old = changed[delta.event]
-                changed[delta.event] = replace(old, value=_put(old.value, delta.at, piece))
-    return tuple(changed), places
+            for delta, piece in zip(members, spread(texts, edits), strict=True):
+                changed[delta.event] = _put(changed[delta.event], delta.at, piece)
+    return changed, places
+
+
+def _line_edits(lines: list[str], finder: Finder) -> list[Edit]:
+    """Return the edits of lines joined, where each may be whole by itself."""
+    starts = [0, *accumulate(map(len, lines))]
+    alone = [
+        replace(edit, start=start + edit.start, end=start + edit.end)
+        for start, line in zip(starts, lines, strict=False)
+        for edit in finder.edits(line)
+    ]
+    across = [
+        edit
+        for edit in finder.edits("".join(lines))
+        if bisect_right(starts, edit.start) != bisect_right(starts, edit.end - 1)
+    ]
+    begins = set(starts)
+    for edit in across:
+        inside = [each for each in alone if each.start < edit.end and edit.start < each.end]
+        if not any(each.cls in _WHOLE or each.start in begins - {edit.start} for each in inside):
+            alone = [each for each in alone if each not in inside] + [edit]
+    return sorted(alone, key=lambda edit: edit.start)
 
 
 def _put(value: Json, at: Pointer, text: str) -> Json:

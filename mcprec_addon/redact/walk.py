@@ -63,6 +63,10 @@ class Change:
             events, lambda event: replace(event, value=self.json(event.value, "body", "model"))
         )
 
+    def mcp_events(self, events: Sequence[McpEvent]) -> Sequence[McpEvent]:
+        """Return the messages before an answer, changed; many of them whenever looked at."""
+        return changed_each(events, lambda event: mcp_event(event, self))
+
 
 def mapped(
     value: Json, text: Callable[[str], str], leaf: Callable[[str | int], Json] | None = None
@@ -171,18 +175,14 @@ def _mcp_answer(answer: McpAnswer, change: Change) -> McpAnswer:
     root = roots.get(answer.kind, "body")
     return replace(
         answer,
-        events=mcp_events(answer.events, change),
+        events=change.mcp_events(answer.events),
         value=change.json(answer.value, root, "mcp"),
         headers=_headers(answer.headers, change),
     )
 
 
-def mcp_events(events: Sequence[McpEvent], change: Change) -> Sequence[McpEvent]:
-    """Return the messages before an answer, changed; many of them whenever they are looked at."""
-    return changed_each(events, lambda event: _mcp_event(event, change))
-
-
-def _mcp_event(event: McpEvent, change: Change) -> McpEvent:
+def mcp_event(event: McpEvent, change: Change) -> McpEvent:
+    """Return a message before an answer, changed."""
     told = _object(event.message, change, "message")
     return replace(event, message=told, answer=change.json(event.answer, "answer", "mcp"))
 

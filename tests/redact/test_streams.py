@@ -1,14 +1,14 @@
 """Secrets split over the deltas of a stream."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from mcprec_addon.exchange import Json, StreamEvent
+from mcprec_addon.exchange import Json, McpEvent, StreamEvent
 from mcprec_addon.redact.hits import Edit
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import default_rules
-from mcprec_addon.redact.streams import deltas, spread
+from mcprec_addon.redact.streams import MCP, deltas, spread
 
 SECRET = "gh" + "p_" + "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 TEXT = f'say {{"to":"\\nana@example.test","key":"{SECRET}"}} twice {SECRET}.'
@@ -121,6 +121,89 @@ def test_the_text_repeated_at_the_end_has_the_same_placeholder() -> None:
     placeholder = "mcprec-0a1b2c3d-github-token-1-x"
     assert str(clean[0].value).count(placeholder) == 1
     assert clean[2].value == {"type": "response.output_text.done", "text": f"x {placeholder}"}
+
+
+def progress(text: str) -> dict[str, Json]:
+    return {"method": "notifications/progress", "params": {"progress": 1, "message": text}}
+
+
+def log(text: str) -> dict[str, Json]:
+    params: dict[str, Json] = {"level": "info", "logger": "l", "data": text}
+    return {"method": "notifications/message", "params": params}
+
+
+def delta(text: str) -> dict[str, Json]:
+    params: dict[str, Json] = {"level": "info", "data": {"delta": text}}
+    return {"method": "notifications/message", "params": params}
+
+
+def messages(*told: dict[str, Json]) -> tuple[McpEvent, ...]:
+    return tuple(McpEvent(at_ms=at, message=each) for at, each in enumerate(told))
+
+
+def texts(events: Sequence[McpEvent]) -> list[str]:
+    return [found.text for event in events for found in deltas(event.message, MCP)]
+
+
+@pytest.mark.parametrize("make", [progress, log, delta])
+@pytest.mark.parametrize("first", range(len(SECRET) + 1))
+def test_a_secret_split_over_messages_of_a_server_is_gone(
+    make: Callable[[str], dict[str, Json]], first: int
+) -> None:
+    """Some servers stream a text as the messages of their progress, or as log messages."""
+    for size in (1, 7):
+        cuts = [f"key {SECRET[:first]}", SECRET[first : first + size], SECRET[first + size :]]
+        redactor = Redactor(default_rules(), nonce="0a1b2c3d")
+
+        clean = redactor.mcp_events(messages(*map(make, cuts)))
+
+        assert "".join(texts(clean)) == "key mcprec-0a1b2c3d-github-token-1-x"
+        assert [event.at_ms for event in clean] == [0, 1, 2]
+        assert redactor.mcp_events(clean) == clean
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["reading ana@corp.test", "reading bo@corp.test", "done"],
+        ["logged in", "ana@corp.test", "logged out"],
+        ["4242424242424242", "1", "2"],
+        ["+49305550101", "22 rows"],
+        [f"as {SECRET}", " and on"],
+        ["see", SECRET],
+    ],
+)
+def test_whole_lines_are_not_joined(lines: list[str]) -> None:
+    """What ends one message and begins the next is no address."""
+    made = Redactor(default_rules(), nonce="0a1b2c3d")
+
+    clean = made.mcp_events(messages(*map(progress, lines)))
+
+    assert texts(clean) == [made.text(line) for line in lines]
+
+
+def test_an_address_is_joined_where_no_message_has_it_whole() -> None:
+    """The pieces of a streamed text."""
+    made = Redactor(default_rules(), nonce="0a1b2c3d")
+
+    pieces = ["ask ana", "@corp", ".test, ", "+49 30 ", "5550101"]
+    clean = made.mcp_events(messages(*map(log, pieces)))
+
+    email, phone = "mcprec-0a1b2c3d-email-1-x@mcprec.example", "mcprec-0a1b2c3d-phone-1-x"
+    assert texts(clean) == [f"ask {email}", "", ", ", phone, ""]
+
+
+def test_loggers_are_channels_of_their_own() -> None:
+    """Two that log at once are two texts."""
+    told: list[dict[str, Json]] = [
+        {"method": "notifications/message", "params": {"logger": name, "data": piece}}
+        for piece in (SECRET[:9], SECRET[9:])
+        for name in ("a", "b")
+    ]
+
+    clean = Redactor(default_rules(), nonce="0a1b2c3d").mcp_events(messages(*told))
+
+    assert texts(clean) == ["mcprec-0a1b2c3d-github-token-1-x"] * 2 + ["", ""]
 
 
 def test_an_edit_goes_into_the_piece_where_it_starts() -> None:

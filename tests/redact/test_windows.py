@@ -4,7 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from mcprec_addon.exchange import EventGroup, ModelAnswer, ModelCall, ModelExchange, StreamEvent
+from mcprec_addon.exchange import (
+    EventGroup,
+    McpAnswer,
+    McpCall,
+    McpEvent,
+    McpExchange,
+    ModelAnswer,
+    ModelCall,
+    ModelExchange,
+    StreamEvent,
+)
 from mcprec_addon.long_events import LongEvents
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import default_rules
@@ -54,6 +64,33 @@ def test_groups_give_what_the_whole_gives(size: int, group: int) -> None:
 
     assert done == list(expected)
     assert not any(SECRET[at : at + 10] in str(done) for at in range(len(SECRET) - 9))
+
+
+@pytest.mark.parametrize("group", [33, 41, 50])
+def test_messages_of_a_server_in_groups(group: int) -> None:
+    """A long stream of progress goes the same way."""
+    told = [
+        McpEvent(
+            at_ms=at,
+            message={"method": "notifications/progress", "params": {"message": TEXT[at : at + 3]}},
+        )
+        for at in range(0, len(TEXT), 3)
+    ]
+    expected = redactor().mcp_events(told)
+    groups = [told[at : at + group] for at in range(0, len(told), group)]
+
+    made = redactor()
+    done: list[object] = []
+    for each in groups[:-1]:
+        done += made.group(EventGroup(seq=1, half="mcp", events=each)).events
+    answer = McpAnswer(kind="result", value={}, events=tuple(groups[-1]))
+    unit = McpExchange(seq=1, call=McpCall(server="s", method="m"), answer=answer)
+    done += made.exchange(unit).answer.events
+
+    assert done == list(expected)
+    again = redactor().mcp_events(LongEvents(lambda: iter(groups)))
+    assert [*again] == list(expected)
+    assert SECRET[:10] not in str(done)
 
 
 def test_a_secret_learned_late_is_gone_at_the_close() -> None:
