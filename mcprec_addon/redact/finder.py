@@ -220,9 +220,11 @@ class Finder:
 
     def _shape_hits(self, hay: Haystack, index: int) -> Iterator[Hit]:
         pattern = self.rules.patterns[index]
+        end = 0
         for found in self.rules.matchers[index].find(hay):
-            hit = shape_hit(hay.text, pattern, found)
+            hit = shape_hit(hay.text, pattern, found) if found.start >= end else None
             if hit is not None:
+                end = hit.end
                 yield replace(hit, cls=self._known.get(hit.secret, hit.cls))
 
     def _needle_hits(self, text: str, secret: str, needle: str, is_base64: bool) -> Iterator[Hit]:  # noqa: FBT001

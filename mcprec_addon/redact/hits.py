@@ -124,9 +124,10 @@ def _behind_escape(text: str, found: Found, pattern: Pattern) -> tuple[int, int]
     is_letter = text[found.start : found.start + 1] in ("n", "r", "t", "b", "f")
     if pattern.cls != "email" or not is_letter:
         return found.start, found.first
-    before = text[: found.start]
-    slashes = len(before) - len(before.rstrip("\\"))
-    shift = slashes % 2
+    slash = found.start
+    while slash and text[slash - 1] == "\\":
+        slash -= 1
+    shift = (found.start - slash) % 2
     if text[found.start + shift] == "@":
         return found.start, found.first
     return found.start + shift, found.first + shift

@@ -6,6 +6,7 @@ as at each of the three alignments.
 """
 
 import re
+import string
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from bisect import bisect_right
@@ -18,6 +19,8 @@ _PERCENTS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _SHORT_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _STANDARD = re.compile(r"([A-Za-z0-9+/]*)={0,2}")
 _URL_SAFE = re.compile(r"([A-Za-z0-9_-]*)={0,2}")
+_LETTERS = string.ascii_letters + string.digits
+_ALPHABETS = ((_STANDARD, frozenset(f"{_LETTERS}+/")), (_URL_SAFE, frozenset(f"{_LETTERS}_-")))
 _PARTLY = {0: 0, 1: 2, 2: 3}  # leading base64 characters that 0, 1, 2 foreign bytes decide
 
 
@@ -142,10 +145,10 @@ class Run:
 
 def runs_around(text: str, start: int, end: int) -> Iterator[Run]:
     """Yield the stretches of base64 around a place that decode to text, either alphabet."""
-    backwards = text[:start][::-1]
-    for alphabet in (_STANDARD, _URL_SAFE):
-        before = alphabet.match(backwards)
-        first = start - (len(before[1]) if before else 0)
+    for alphabet, letters in _ALPHABETS:
+        first = start
+        while first and text[first - 1] in letters:
+            first -= 1
         match = alphabet.match(text, first)
         if match is not None and match.end() >= end:
             yield from _run(text, first, match.end(), is_url_safe=alphabet is _URL_SAFE)

@@ -171,3 +171,17 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
 
     assert made.text(once) == once
     assert made.leaks(dumps({"result": once}).decode()) == ()
+
+
+@pytest.mark.parametrize(
+    "start", ["ghp_", "sk-proj-", "sk-ant-api03-", "ya29.", "glpat-", "eyJhbGciOiJub25l.eyJ"]
+)
+def test_a_token_may_be_as_long_as_it_likes(start: str) -> None:
+    """What is left of a token behind a bound is still most of a secret."""
+    tail = "Zq7" * 1000
+
+    redacted = redactor().text(f"token {start}{tail} ends")
+
+    assert tail[-12:] not in redacted
+    assert redacted.startswith("token ")
+    assert redacted.endswith(" ends")
