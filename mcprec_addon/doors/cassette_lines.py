@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from weakref import finalize
 
 from mcprec_addon.cassette.lines import Group, Line, long_line
@@ -18,14 +19,16 @@ class _Source:
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._lock = Lock()  # a file has one place; several threads may replay one cassette
         finalize(self, os.close, self._descriptor)
 
     def read(self, start: int, size: int) -> bytes:
         """Return bytes from a place; fewer where the file ends before."""
-        os.lseek(self._descriptor, start, os.SEEK_SET)
-        found = os.read(self._descriptor, size)
-        while len(found) < size and (more := os.read(self._descriptor, size - len(found))):
-            found += more
+        with self._lock:
+            os.lseek(self._descriptor, start, os.SEEK_SET)
+            found = os.read(self._descriptor, size)
+            while len(found) < size and (more := os.read(self._descriptor, size - len(found))):
+                found += more
         return found
 
 

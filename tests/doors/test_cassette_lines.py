@@ -1,5 +1,6 @@
 """A file is read line by line, and what is long in it stays in it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -70,3 +71,16 @@ def test_nothing_is_lost_between_the_lines(data: bytes) -> None:
         lines = [*lines_in(Path(file.name))]
 
     assert b"\n".join(line.whole() for line in lines) == data.removesuffix(b"\n")
+
+
+def test_threads_read_each_its_own(tmp_path: Path) -> None:
+    """Tests that run in threads replay one cassette."""
+    wanted = [b'{"%d":1}' % number * 500 for number in range(8)]
+    path = tmp_path / "a"
+    path.write_bytes(b'{"seq":1,"events":[\t' + b",\t".join(wanted) + b'\t],"ms":1}\n')
+    (long,) = lines_in(path)
+
+    with ThreadPoolExecutor(8) as threads:
+        found = threads.map(lambda number: long.groups[number % 8]().rstrip(b","), range(4000))
+
+        assert all(text == wanted[number % 8] for number, text in enumerate(found))
