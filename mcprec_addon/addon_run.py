@@ -53,7 +53,7 @@ OPTIONS = (
     Option("http", "An MCP server as NAME=URL, to record under that name.", ()),
     Option("force", "Overwrite the cassette.", default=False),
     Option("half", "Replay this half alone: mcp or model."),
-    Option("match", "How MCP calls are matched: auto, exact or ordered.", "auto"),
+    Option("match", "How MCP calls are matched: auto, exact, ordered or state.", "auto"),
     Option("model_match", "How model calls are matched; also sequence.", "auto"),
     Option("ignore", "A pointer to leave out of matching.", ()),
     Option("fault", "Break an answer: SEQ:cut@N, status=CODE, hang and others.", ()),

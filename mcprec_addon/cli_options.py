@@ -84,7 +84,7 @@ HalfOption = Annotated[
     Half | None, typer.Option("--half", help="Replay this half alone.", envvar="MCPREC_HALF")
 ]
 Match = Annotated[
-    Literal["auto", "exact", "ordered"],
+    Literal["auto", "exact", "ordered", "state"],
     typer.Option("--match", help="How MCP calls are matched.", envvar="MCPREC_MATCH"),
 ]
 ModelMatch = Annotated[

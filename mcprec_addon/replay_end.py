@@ -61,7 +61,7 @@ def conclude_replay(
         command: The agent's command, for the line that says how to record anew.
     """
     tally, turned = replayed.player.tally, replayed.turned
-    titles = {each.seq: call_title(each.call) for each in replayed.cassette.exchanges}
+    titles = _titles(replayed)
     agent = _shown(command) or "CMD"
     return RunReport(
         misses=tally.misses,
@@ -123,12 +123,22 @@ def _record_command(replayed: Replayed, path: Path, agent: str) -> str:
     return f"mcprec record {options}--out {shlex.quote(str(path))} --force -- {agent}"
 
 
+def _titles(replayed: Replayed) -> dict[int, str]:
+    return {each.seq: call_title(each.call) for each in replayed.cassette.exchanges}
+
+
 def _warnings(replayed: Replayed) -> Iterator[str]:
     turned = replayed.turned
+    titles = _titles(replayed)
     if replayed.failures:
         yield _failed(replayed)
     for label in replayed.player.tally.made:
         yield f"{label}: no handshake was recorded, the agent got one made from the cassette"
+    for seq, times in sorted(replayed.player.tally.older.items()):
+        yield (
+            f"#{seq} {titles[seq]} was read after a change and is from before it, "
+            f"{times} time{'' if times == 1 else 's'}: nothing was recorded behind that change"
+        )
     for half, way in turned.ways.items():
         yield f"the {half} half came in by {way}, it was recorded the other way"
     for host in dict.fromkeys(replayed.distrusted):
@@ -137,6 +147,9 @@ def _warnings(replayed: Replayed) -> Iterator[str]:
             "that names a CA file to $SSL_CERT_FILE"
         )
     if turned.live_model:
-        yield "a model call was refused: the model half is not replayed, and nothing goes live"
+        yield (
+            "a model call was refused: the model half is not replayed, and nothing goes live; "
+            "mcprec eval lets a live model play"
+        )
     if turned.sockets:
         yield f"WebSocket upgrades of model APIs answered 426: {turned.sockets}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from mcprec_addon.exchange import Answer, Call, Half, Json, Redaction
-from mcprec_addon.jsonvalue import JsonError, dumps, loads
+from mcprec_addon.jsonvalue import JsonError, canonical, dumps, loads
 from mcprec_addon.redact import walk
 from mcprec_addon.redact.forms import EMAIL, Finals, Written, final, spelled
 from mcprec_addon.redact.personal import plain
@@ -67,24 +67,24 @@ class Bindings:
                 self._redactor.learn(value, cls=_class_of(name))
                 self._redactor.table.settle(_plain(name, value), _placeholder(name))
 
-    def shape(self, canonical: bytes) -> tuple[bytes, tuple[str, ...]]:
+    def shape(self, call: bytes) -> tuple[bytes, tuple[str, ...]]:
         """Return the canonical JSON of a call with every placeholder replaced by its class.
 
         Args:
-            canonical: Canonical JSON of a recorded call, or of one that `live` returned.
+            call: Canonical JSON of a recorded call, or of one that `live` returned.
 
         Returns:
             The bytes, and the names of the placeholders in order.
         """
         if not self._finals:
-            return canonical, ()
+            return call, ()
         names: list[str] = []
 
         def classed(written: Written) -> str:
             names.append(written.name)
             return written.shape
 
-        return self._finals.replaced(canonical.decode(), classed).encode(), tuple(names)
+        return self._finals.replaced(call.decode(), classed).encode(), tuple(names)
 
     def live(self, call: Call) -> Call:
         """Return an incoming call as a recording under the same rules would have it.
@@ -134,6 +134,30 @@ class Bindings:
         if not self._bound:
             return answer
         return walk.answer(answer, _Restoring(self._bound, self._finals))
+
+    def as_asked(self, recorded: Json, asked: Json) -> Json:
+        """Return a recorded value as this run would write it, to be shown and not to be bound.
+
+        Bound values are put back. Where a live value without a placeholder stands in `asked`
+        for each that is unbound in `recorded`, class by class and in order, it is put back too.
+
+        Args:
+            recorded: A value of a recorded call.
+            asked: The same member of a call that `live` returned.
+        """
+        _, ours = self.shape(canonical(recorded))
+        _, theirs = self.shape(canonical(asked))
+        minted = self._redactor.table.minted
+        free = [name for name in dict.fromkeys(ours) if name not in self._bound]
+        live = {name: minted.get(_placeholder(name)) for name in theirs}
+        known = {name: value for name, value in live.items() if value is not None}
+        shown = dict(self._bound)
+        for cls in {_class_of(name) for name in free}:
+            names = [name for name in free if _class_of(name) == cls]
+            values = [value for name, value in known.items() if _class_of(name) == cls]
+            if len(names) == len(values):
+                shown |= dict(zip(names, values, strict=True))
+        return _Restoring(shown, self._finals).json(recorded, "args", "mcp")
 
     def _is_recorded(self, name: str) -> bool:
         cls, _, number = name.rpartition("-")

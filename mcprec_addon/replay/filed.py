@@ -104,11 +104,15 @@ class Shelf:
         self._next[era] = at
         return order[at] if at < len(order) else None
 
-    def last(self, era: Era | None) -> Filed:
-        """Return the last of the answers that suit a caller of this era best."""
+    def best(self, era: Era | None) -> list[Filed]:
+        """Return the answers that suit a caller of this era best, in recorded order."""
         order = self.order(era)
         best = order[0].rank(era)
-        return order[bisect_right(order, best, key=lambda each: each.rank(era)) - 1]
+        return order[: bisect_right(order, best, key=lambda each: each.rank(era))]
+
+    def last(self, era: Era | None) -> Filed:
+        """Return the last of the answers that suit a caller of this era best."""
+        return self.best(era)[-1]
 
     def settle(self, era: Era | None) -> Filed:
         """Return the first answer; the others need not be handed out any more."""

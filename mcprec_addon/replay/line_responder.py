@@ -117,7 +117,10 @@ class LineResponder:
         found = self._player.play(call, era=era, connected=True)
         if isinstance(found, Miss):
             self._on_miss(found)
-            return LineReply((Piece(0, error_bytes(one.id, MISS_CODE, found.message())),))
+            advice = self._player.advice(found, era)
+            error = Piece(0, error_bytes(one.id, MISS_CODE, found.message()))
+            told = (error,) if advice is None else mcp.messages_of(advice, mcp.caller_of(one))
+            return LineReply(told)
         answer = found.answer
         if not isinstance(answer, McpAnswer):
             message = f"#{found.exchange.seq} is no MCP exchange"

@@ -11,8 +11,11 @@ from mcprec_addon.redact.own_rules import OwnRules
 from mcprec_addon.replay.faults import Fault
 from mcprec_addon.replay.miss import Miss
 
-Strategy = Literal["auto", "exact", "ordered"]
+Strategy = Literal["auto", "exact", "ordered", "state"]
 ModelStrategy = Literal["auto", "exact", "ordered", "sequence"]
+OnMiss = Literal["fail", "advise", "plain"]
+"""What a tool call without an answer gets: an error, or a result that says so, with the nearest
+call or without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,7 @@ class PlayOptions:
         own_rules: Redaction rules of one's own, which must be those of the recording.
         secrets: Live values that stand for placeholders, by the names of these.
         check_answers: A client that answers a server's request otherwise than recorded misses.
+        on_miss: What a tool call without an answer gets; everything else gets an error.
     """
 
     strategy: Strategy = "auto"
@@ -37,6 +41,7 @@ class PlayOptions:
     halves: frozenset[Half] = frozenset({"mcp", "model"})
     ignore: tuple[Pointer, ...] = ()
     check_answers: bool = False
+    on_miss: OnMiss = "fail"
     faults: tuple[Fault, ...] = ()
     own_rules: OwnRules = field(default_factory=OwnRules)
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -71,6 +76,8 @@ class Tally:
         guessed: Seqs of answers that recorded order decided on.
         used: Exchanges handed out at least once, by half.
         made: Servers whose handshake was made up, as none was recorded.
+        older: Seqs of answers handed out though a later recorded write was hit before, with how
+            often.
     """
 
     misses: list[Miss] = field(default_factory=list[Miss])
@@ -78,3 +85,4 @@ class Tally:
     guessed: list[int] = field(default_factory=list[int])
     used: Counter[Half] = field(default_factory=Counter[Half])
     made: dict[str, None] = field(default_factory=dict[str, None])
+    older: Counter[int] = field(default_factory=Counter[int])

@@ -25,11 +25,13 @@ from mcprec_addon.exchange import (
 from mcprec_addon.jsonvalue import canonical, parse_pointer
 from mcprec_addon.match.keys import Keys, digest, minted_ids
 from mcprec_addon.redact.bindings import Bindings
+from mcprec_addon.replay.advice import advice_text, plain_text, refusal
 from mcprec_addon.replay.answers import AnswerCheck
 from mcprec_addon.replay.faults import Faults
 from mcprec_addon.replay.filed import Filed, Shelf, comparable, counts, without_refusals
 from mcprec_addon.replay.miss import Miss, era_miss, find_miss
-from mcprec_addon.replay.play import Hit, ModelStrategy, PlayOptions, Tally
+from mcprec_addon.replay.play import Hit, ModelStrategy, PlayOptions, Strategy, Tally
+from mcprec_addon.replay.writes import Writes
 from mcprec_addon.wire import eras
 from mcprec_addon.wire.jsonrpc import Response
 from mcprec_addon.wire.mcp import repeatable_tools
@@ -56,6 +58,8 @@ class Player:
         self._all: list[Filed] = []
         for exchange in self._recorded:
             self._file(exchange)
+        self._writes = Writes(self._recorded)
+        self._writes.file(shelf.items for each in self._filed.values() for shelf in each.values())
         self._model = [each for each in self._all if each.exchange.call.half == "model"]
         self._asked_in_sequence = 0
         self._asked: Counter[tuple[str, tuple[str, ...]]] = Counter()
@@ -136,6 +140,17 @@ class Player:
         )
         self.tally.misses.append(miss)
         return miss
+
+    def advice(self, miss: Miss, era: Era) -> McpAnswer | None:
+        """Return what a missed tool call gets in place of an error, or None."""
+        call, kind = miss.call, self._options.on_miss
+        if kind == "fail" or not isinstance(call, McpCall) or call.method != "tools/call":
+            return None
+        recorded = miss.nearest.call if miss.nearest is not None else None
+        args = recorded.args if isinstance(recorded, McpCall) else None
+        nearest = self._bindings.as_asked(args, call.args)
+        text = plain_text(miss) if kind == "plain" else advice_text(miss, nearest)
+        return eras.mapped(refusal(text), call, era)
 
     def plain(self, call: McpCall, era: Era | None) -> McpAnswer | None:
         """Return the answer to a call that needs no recording, and has none."""
@@ -224,6 +239,9 @@ class Player:
             return None
         if strategy == "exact":
             return shelf.settle(era)
+        if strategy == "state":
+            chosen = self._writes.choose(shelf.best(era))
+            return None if chosen.used and not self._may_repeat(call, strategy) else chosen
         fresh = shelf.fresh(era)
         if fresh is not None or not self._may_repeat(call, strategy):
             return fresh
@@ -250,12 +268,12 @@ class Player:
         self.tally.misses.append(miss)
         return miss
 
-    def _strategy(self, call: Call) -> ModelStrategy:
+    def _strategy(self, call: Call) -> Strategy | ModelStrategy:
         if isinstance(call, McpCall):
             return self._options.strategy if call.method in _GOVERNED else "auto"
         return self._options.model_strategy
 
-    def _may_repeat(self, call: Call, strategy: ModelStrategy) -> bool:
+    def _may_repeat(self, call: Call, strategy: Strategy | ModelStrategy) -> bool:
         if not isinstance(call, McpCall) or strategy == "ordered":
             return False
         return call.method != "tools/call" or not self._options.strict
@@ -267,6 +285,10 @@ class Player:
             self.tally.used[each.exchange.call.half] += 1
         each.is_broken |= fault is not None
         each.used += fault is None
+        if self._options.strategy == "state" and fault is None:
+            if self._writes.is_older(each):
+                self.tally.older[each.exchange.seq] += 1
+            self._writes.hit(each)
         answer = self._bindings.restore(each.exchange.answer)
         return Hit(
             exchange=each.exchange, answer=answer, repeated=repeated, guessed=guessed, fault=fault
@@ -278,8 +300,19 @@ class Player:
         call = hit.exchange.call
         if not hit.repeated or not isinstance(call, McpCall) or call.method != "tools/call":
             return
-        if self._options.strategy != "exact" and (call.server, call.name) not in self._repeatable:
+        if self._repeats_count(call):
             self.tally.repeated[hit.exchange.seq] += 1
+
+    def _repeats_count(self, call: McpCall) -> bool:
+        """Whether a tool called again may do something again, as far as the cassette tells."""
+        tool = call.server, call.name
+        match self._options.strategy:
+            case "exact":
+                return False
+            case "state":
+                return tool not in self._repeatable and self._writes.is_writer(tool)
+            case _:
+                return tool not in self._repeatable
 
     def unused(self) -> list[Exchange]:
         """Return what was never handed out, by seq; what has no answer of its own aside."""

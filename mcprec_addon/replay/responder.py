@@ -222,6 +222,9 @@ class Responder:
         )
         if isinstance(found, Miss):
             self._on_miss(found)
+            advice = self._player.advice(found, era)
+            if advice is not None:
+                return mcp_reply.reply_of(advice, caller)
             return mcp_reply.miss_reply(one.id, found.message())
         answer = found.answer
         if not isinstance(answer, McpAnswer):
@@ -258,7 +261,8 @@ class Responder:
         if "model" not in self._halves:
             self.turned.live_model = True
             self.turned.refused["the model half"] += 1
-            return model.miss_reply(call, f"mcprec: the model half {_IS_OFF}")
+            text = f"mcprec: the model half {_IS_OFF}; mcprec eval lets a live model play"
+            return model.miss_reply(call, text)
         self._note_way("model", request.via, self._cassette.model_via)
         found = self._player.play(call, via=request.via)
         if isinstance(found, Miss):

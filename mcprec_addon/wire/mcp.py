@@ -55,6 +55,7 @@ _VOLATILE_META = frozenset(
     | {f"{_PREFIX}clientInfo", f"{_PREFIX}protocolVersion"}
 )
 _REPEATABLE = ("readOnlyHint", "idempotentHint")
+_OF_WRITERS = ("destructiveHint", "idempotentHint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +164,23 @@ def repeatable_tools(result: Json) -> set[str]:
         if isinstance(name := _member(tool, "name"), str)
         and any(_member(_member(tool, "annotations"), hint) is True for hint in _REPEATABLE)
     }
+
+
+def writes_state(result: Json) -> dict[str, bool]:
+    """Return which tools of a list say of themselves whether they change anything.
+
+    Source: MCP 2026-07-28, tool annotations: ``readOnlyHint``; the hints ``destructiveHint`` and
+    ``idempotentHint`` mean something for tools alone that are not read-only.
+    """
+    tools = _member(result, "tools")
+    said: dict[str, bool] = {}
+    for tool in tools if isinstance(tools, list) else []:
+        name, hints = _member(tool, "name"), _member(tool, "annotations")
+        reads = _member(hints, "readOnlyHint")
+        changes = any(isinstance(_member(hints, hint), bool) for hint in _OF_WRITERS)
+        if isinstance(name, str) and (isinstance(reads, bool) or changes):
+            said[name] = reads is not True
+    return said
 
 
 def event_of(message: dict[str, Json], at_ms: int, caller: Caller) -> McpEvent:

@@ -19,7 +19,7 @@ from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.line_responder import LineReply, LineResponder
 from mcprec_addon.replay.miss import Miss
-from mcprec_addon.replay.play import PlayOptions
+from mcprec_addon.replay.play import OnMiss, PlayOptions
 from mcprec_addon.replay.player import Player
 from mcprec_addon.wire.mcp import SUBSCRIPTION, TOKEN
 
@@ -36,11 +36,14 @@ def tool(seq: int, name: str, *, end: str | None = None, **answer: object) -> Mc
 
 
 def responder(
-    *exchanges: McpExchange, messages: tuple[Message, ...] = (), missed: list[Miss] | None = None
+    *exchanges: McpExchange,
+    messages: tuple[Message, ...] = (),
+    missed: list[Miss] | None = None,
+    on_miss: OnMiss = "fail",
 ) -> LineResponder:
     cassette = Cassette(exchanges=exchanges, messages=messages)
     bindings = Bindings(cassette.header.redaction, default_rules())
-    player = Player(cassette, bindings=bindings, options=PlayOptions())
+    player = Player(cassette, bindings=bindings, options=PlayOptions(on_miss=on_miss))
     misses: list[Miss] = [] if missed is None else missed
     return LineResponder(player, Feed(cassette), "s", on_miss=misses.append)
 
@@ -191,3 +194,17 @@ def test_what_is_said_before_the_answers_of_a_batch_is_no_part_of_it() -> None:
     assert isinstance(second, list)
     assert [each["id"] for each in second if isinstance(each, dict)] == ["x", 7]
     assert said(silent) == []
+
+
+def test_a_missed_tool_call_may_get_an_advice() -> None:
+    """On a pipe as over HTTP: a live model reads a result and asks again."""
+    misses: list[Miss] = []
+    made = responder(tool(1, "search"), on_miss="advise", missed=misses)
+
+    (answer,) = said(made.respond(ask("serch", 7)))
+
+    assert isinstance(answer, dict)
+    assert answer["id"] == 7
+    assert isinstance(answer["result"], dict)
+    assert answer["result"]["isError"] is True
+    assert len(misses) == 1

@@ -33,7 +33,7 @@ from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.miss import Miss
-from mcprec_addon.replay.play import PlayOptions
+from mcprec_addon.replay.play import OnMiss, PlayOptions
 from mcprec_addon.replay.player import Player
 from mcprec_addon.replay.responder import Responder
 from mcprec_addon.wire.http import HttpRequest, Reply
@@ -66,13 +66,15 @@ class Replay:
         messages: Sequence[Message] = (),
         halves: frozenset[Half] = BOTH,
         model_via: Via | None = None,
+        on_miss: OnMiss = "fail",
     ) -> None:
         header = header or Header(servers={"s": Server(transport="http", url=URL)})
         cassette = Cassette(
             header=header, exchanges=exchanges, messages=tuple(messages), model_via=model_via
         )
         bindings = Bindings(header.redaction, default_rules())
-        self.player = Player(cassette, bindings=bindings, options=PlayOptions(halves=halves))
+        options = PlayOptions(halves=halves, on_miss=on_miss)
+        self.player = Player(cassette, bindings=bindings, options=options)
         self.told = list[Miss]()
         self.responder = Responder(cassette, self.player, halves=halves, on_miss=self.told.append)
         self.turned = self.responder.turned
@@ -759,7 +761,7 @@ def test_a_half_that_is_off_is_refused() -> None:
     also = [only_model.respond(each) for each in (post(rpc("tools/list")), listen_to())]
 
     assert refused.status == 400
-    assert b"the model half is not replayed" in refused.body
+    assert b"the model half is not replayed and nothing goes live; mcprec eval" in refused.body
     assert only_mcp.turned.live_model
     assert only_mcp.turned.refused == {"the model half": 1}
     assert b"the mcp half is not replayed" in also[0].body
@@ -767,6 +769,19 @@ def test_a_half_that_is_off_is_refused() -> None:
     assert only_model.turned.refused == {"the mcp half": 1, "127.0.0.1:9": 1}
     assert not only_model.turned.live_model
     assert only_mcp.told == only_model.told == []
+
+
+def test_a_missed_tool_call_may_get_an_advice() -> None:
+    """A live model reads a result; an error ends many an agent's run."""
+    replay = Replay(
+        recorded_call(1, '{"name":"search","arguments":{"q":"bug"}}', told("3")), on_miss="advise"
+    )
+
+    reply = replay.respond(raw_call('{"name":"search","arguments":{"q":"bugs"}}', '"seven"'))
+
+    assert answered(reply)["id"] == "seven"
+    assert '{"q":"bug"}' in str(text_of(reply))
+    assert len(replay.told) == 1
 
 
 @pytest.mark.parametrize(
