@@ -6,7 +6,6 @@ Commands that run a child speak on stderr only; the agent's stdout stays the age
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -43,7 +42,8 @@ from mcprec_addon.cli_options import (
     Strict,
     Via,
 )
-from mcprec_addon.cli_settings import agent_servers, joined, redaction_rules, settings
+from mcprec_addon.cli_settings import joined, redaction_rules, settings
+from mcprec_addon.cli_terminal import announcer, run_servers, say
 from mcprec_addon.errors import McprecError, UsageError
 from mcprec_addon.jsonvalue import dumps
 from mcprec_addon.options import (
@@ -54,7 +54,8 @@ from mcprec_addon.options import (
 )
 
 if TYPE_CHECKING:
-    from mcprec_addon.agent_servers import AgentServers
+    from collections.abc import Callable
+
     from mcprec_addon.serving import Served
 
 _RUNS, _CASSETTE, _SETUP = "Run an agent", "Look at a cassette", "Set-up"
@@ -85,7 +86,7 @@ def status_of(arguments: list[str]) -> int:
         return _say_usage(error.format_message().rstrip("."))
     except McprecError as error:
         for line in str(error).splitlines():
-            _say(line)
+            say(line)
         return error.exit_status
     except (KeyboardInterrupt, typer.Abort):
         return 130
@@ -95,12 +96,8 @@ def status_of(arguments: list[str]) -> int:
 def _say_usage(text: str) -> int:
     if text:  # a bare `mcprec` has shown its help already
         hint = "what belongs to CMD goes behind --, " if "option" in text else ""
-        _say(f"{text[:1].lower()}{text[1:]}; {hint}--help shows what there is")
+        say(f"{text[:1].lower()}{text[1:]}; {hint}--help shows what there is")
     return 2
-
-
-def _say(line: str) -> None:
-    typer.echo(f"mcprec: {line}", err=True)
 
 
 def _version(asked: bool) -> None:
@@ -145,26 +142,26 @@ def record(
     run = RecordRun(
         out=out,
         command=command or [],
-        servers=_servers(config, http, stdio, in_place=in_place),
+        servers=run_servers(config, http, stdio, in_place=in_place),
         in_place=in_place,
         via=via or "both",
         force=force,
         own_rules=redaction_rules(redact),
-        say=_say,
-        announce=_announcer(print_),
+        say=say,
+        announce=announcer(print_),
     )
     recorded, child = run_record(run)
     for notice in recorded.notices():
-        _say(notice)
+        say(notice)
     for line in recorded.redaction_lines() if show_redactions else ():
-        _say(line)
+        say(line)
     typer.echo(recorded.line(), err=True)
     problems = list(recorded.problems())
     if problems:
-        _say(f"exit 4: {'; '.join(problems)}")
+        say(f"exit 4: {'; '.join(problems)}")
         return 4
     if child:
-        _say(f"the command exited {child}")
+        say(f"the command exited {child}")
     return child or 0
 
 
@@ -218,7 +215,7 @@ def replay(
     run = ReplayRun(
         path=cassette,
         command=command or [],
-        servers=_servers(config, http, stdio, in_place=in_place),
+        servers=run_servers(config, http, stdio, in_place=in_place),
         in_place=in_place,
         halves=frozenset({half} if half else ()),
         options=options,
@@ -226,8 +223,8 @@ def replay(
         allow=joined("allow", allow),
         keep=joined("keep-env", keep_env),
         pace=None if pace is None else pace_of(pace),
-        say=_say,
-        announce=_announcer(print_),
+        say=say,
+        announce=announcer(print_),
     )
     found = conclude_replay(
         run_replay(run), path=cassette, strict=strict, all_used=all_used, command=run.command
@@ -236,32 +233,6 @@ def replay(
     if report is not None:
         write_report(report, found)
     return found.exit.status
-
-
-def _servers(
-    config: list[Path] | None,
-    http: list[str] | None,
-    stdio: list[str] | None,
-    *,
-    in_place: bool,
-) -> "AgentServers":
-    if in_place:
-        from mcprec_addon.run import put_back_left  # noqa: PLC0415
-
-        put_back_left(config or [], say=_say)
-    return agent_servers(config or [], http or [], stdio)
-
-
-def _announcer(kind: Literal["env", "json"]) -> Callable[[Mapping[str, str]], None]:
-    def announce(variables: Mapping[str, str]) -> None:
-        if kind == "json":
-            typer.echo(dumps(dict(variables)).decode())
-        else:
-            for name, value in variables.items():
-                typer.echo(f"export {name}={shlex.quote(value)}")
-        _say("serving until Ctrl-C")
-
-    return announce
 
 
 def _served_announcer(kind: Literal["env", "json"]) -> "Callable[[Served], None]":
@@ -274,7 +245,7 @@ def _served_announcer(kind: Literal["env", "json"]) -> "Callable[[Served], None]
                 typer.echo(f"export {name}={shlex.quote(value)}")
             typer.echo(f"# config: {dumps(config).decode()}")
         sys.stdout.flush()
-        _say("serving until Ctrl-C")
+        say("serving until Ctrl-C")
 
     return announce
 
@@ -363,9 +334,9 @@ def recover(
 
     recovered = recover_journal(journal)
     for warning in recovered.warnings:
-        _say(warning)
+        say(warning)
     typer.echo(recovered.line)
-    _say(f"exit 4: {recovered.caution}")
+    say(f"exit 4: {recovered.caution}")
     return 4
 
 
@@ -388,11 +359,11 @@ def serve(
 
     own = redaction_rules(redact)
     if listen is None:
-        report = serve_stdio(cassette, server=server, own=own, say=_say)
+        report = serve_stdio(cassette, server=server, own=own, say=say)
     else:
         show = _served_announcer(print_)
         address = listen_address(listen)
-        report = serve_http(cassette, address, server=server, own=own, announce=show, say=_say)
+        report = serve_http(cassette, address, server=server, own=own, announce=show, say=say)
     typer.echo(report.text(), err=True)
     return report.exit.status
 

@@ -29,6 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("look", "cleaning", "addon_run"),
     ("cli_options",),
     ("cli_settings",),
+    ("cli_terminal",),
     ("addon", "cli", "pytest_plugin"),
     ("__main__",),
 )
