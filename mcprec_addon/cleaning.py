@@ -41,7 +41,13 @@ class Cleaned:
 
 
 def check_redact(
-    cassette: Path | None, out: Path | None, form: str, *, scan: bool, check_config: bool
+    cassette: Path | None,
+    out: Path | None,
+    form: str,
+    *,
+    scan: bool,
+    suspicious: bool,
+    check_config: bool,
 ) -> None:
     """Check that the options of `redact` go together.
 
@@ -54,8 +60,8 @@ def check_redact(
     if check_config and (cassette is not None or scan or out is not None):
         message = "--check-config looks at rules alone; drop it, or the rest"
         raise UsageError(message)
-    if (scan and out is not None) or (not scan and form != "text"):
-        message = "--out is for cleaning and --format for --scan; drop one of them"
+    if (scan and out is not None) or (not scan and (form != "text" or suspicious)):
+        message = "--out is for cleaning, --format and --suspicious for --scan; drop one of them"
         raise UsageError(message)
 
 
@@ -73,17 +79,19 @@ def rules_line(own: OwnRules) -> str:
     return f"built-in rules {BUILTIN}, and {', '.join(parts)} off ({own.digest})"
 
 
-def scan_cassette(path: Path, own: OwnRules) -> Scan:
+def scan_cassette(path: Path, own: OwnRules, *, suspicious: bool = False) -> Scan:
     """Return what is still in a cassette, with the lines it stands on.
 
     Args:
         path: The cassette.
         own: Rules of one's own.
+        suspicious: Also list what no rule knows and what looks drawn by chance.
 
     Raises:
         McprecError: The cassette cannot be read.
     """
-    findings = scan(load_cassette(path), with_own(default_rules(), own))
+    rules = with_own(default_rules(), own)
+    findings = scan(load_cassette(path), rules, with_suspicious=suspicious)
     lines: dict[int, int] = {}
     for number, line in enumerate(lines_in(path) if findings else (), 1):
         match = _SEQ.match(line.text)

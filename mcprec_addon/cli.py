@@ -299,6 +299,9 @@ def redact(
     scan: Annotated[
         bool, typer.Option("--scan", help="Write nothing; list what is found, status 1.")
     ] = False,
+    suspicious: Annotated[
+        bool, typer.Option("--suspicious", help="With --scan: what looks drawn by chance, too.")
+    ] = False,
     check_config: Annotated[
         bool, typer.Option("--check-config", help="Check redaction rules of one's own, no more.")
     ] = False,
@@ -311,7 +314,9 @@ def redact(
         scan_cassette,
     )
 
-    check_redact(cassette, out, format_, scan=scan, check_config=check_config)
+    check_redact(
+        cassette, out, format_, scan=scan, suspicious=suspicious, check_config=check_config
+    )
     own = redaction_rules(rules)
     if cassette is None:
         typer.echo(rules_line(own))
@@ -319,10 +324,10 @@ def redact(
     if not scan:
         typer.echo(clean_cassette(cassette, out, own).line)
         return 0
-    found = scan_cassette(cassette, own)
+    found = scan_cassette(cassette, own, suspicious=suspicious)
     shown = {"json": found.as_json, "sarif": found.sarif}.get(format_)
     typer.echo(found.text() if shown is None else dumps(shown()).decode())
-    return 1 if found.findings else 0
+    return 1 if found.secrets else 0
 
 
 @app.command(rich_help_panel=_CASSETTE)

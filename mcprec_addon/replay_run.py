@@ -21,7 +21,7 @@ from mcprec_addon.exchange import Cassette, Exchange, Half
 from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.own_rules import OwnRules, with_own
-from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.redact.rules import BUILTIN, default_rules
 from mcprec_addon.replay.faults import check_faults
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
@@ -189,8 +189,15 @@ def check_rules(own: OwnRules, cassette: Cassette, *, path: Path) -> None:
     Otherwise calls would come in redacted another way than they stand in it, and miss.
 
     Raises:
-        UsageError: It was recorded under others.
+        UsageError: It was recorded under others, or by a newer mcprec with rules of its own.
     """
+    builtin = cassette.header.redaction.builtin
+    if builtin > BUILTIN:
+        message = (
+            f"{path}: recorded under built-in redaction rules {builtin}, this mcprec has them up "
+            f"to {BUILTIN}; update it: pip install -U mcprec-addon"
+        )
+        raise UsageError(message)
     recorded = cassette.header.redaction.custom
     if recorded == own.digest:
         return

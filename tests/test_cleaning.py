@@ -62,6 +62,24 @@ def test_a_scan_writes_nothing_and_fails_where_it_finds(
     assert path.read_text() == DIRTY
 
 
+def test_what_looks_like_a_secret_fails_nothing(
+    path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is for a person to judge, and only where it was asked for."""
+    path.write_text(CASSETTE.replace('"bug"', '"x9Kq2vTz8LmP4wRb7NcY"'))
+
+    plain = status_of(["redact", str(path), "--scan"])
+    looked = status_of(["redact", str(path), "--scan", "--suspicious"])
+    wrong = status_of(["redact", str(path), "--suspicious"])
+
+    assert (plain, looked, wrong) == (0, 0, 2)
+    assert capfd.readouterr().out.splitlines() == [
+        f"{path}: no secrets found",
+        f"{path}:2: #1 /args/q: suspicious, x9…cY",
+        f"{path}: no secrets found, 1 text that may be one",
+    ]
+
+
 def test_a_clean_cassette_passes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Status 0, and a line that says so."""
     path = tmp_path / "a.mcp"

@@ -120,7 +120,7 @@ class Fields:
 
     def leaks(self, value: Json, scope: Scope) -> Iterator[str]:
         """Yield where known values stand in a finished record, exempt members aside."""
-        for at, text in _open_texts(value, scope, ()):
+        for at, text in open_texts(value, scope, ()):
             if self._finder.knows(text):
                 yield pointer_text(at)
 
@@ -215,7 +215,7 @@ class Fields:
                 return
 
 
-def _open_texts(value: Json, scope: Scope, at: Pointer) -> Iterator[tuple[Pointer, str]]:
+def open_texts(value: Json, scope: Scope, at: Pointer) -> Iterator[tuple[Pointer, str]]:
     """Yield the strings and keys of a record that are not exempt."""
     match value:
         case str() | int() if not isinstance(value, bool):
@@ -226,10 +226,10 @@ def _open_texts(value: Json, scope: Scope, at: Pointer) -> Iterator[tuple[Pointe
                 yield from _open_member(value, key, scope, at)
         case list():
             for index, member in enumerate(value):
-                yield from _open_texts(member, scope, (*at, str(index)))
+                yield from open_texts(member, scope, (*at, str(index)))
         case Pairs():
             for key, member in value.members:
-                yield from _open_texts({key: member}, scope, at)
+                yield from open_texts({key: member}, scope, at)
         case _:
             return
 
@@ -240,7 +240,7 @@ def _open_member(
     here = (*at, key)
     if not _is_exempt(value, key, scope) and here != _STATE:
         inner = DATA if here == _ARGS else _inner(value, key, scope)
-        yield from _open_texts(value[key], inner, here)
+        yield from open_texts(value[key], inner, here)
 
 
 def _inner(value: dict[str, Json], key: str, scope: Scope) -> Scope:

@@ -1,6 +1,7 @@
 """Secrets that are still in a cassette: where they stand, and the cassette without them.
 
-A sample never shows a secret: of a long one its first and last two characters.
+A sample never shows a secret: of a long one its first and last two characters. What only looks
+like one is a suspicion: it is listed for a person, and fails nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,10 +10,16 @@ from dataclasses import dataclass, replace
 from mcprec_addon import __version__
 from mcprec_addon.exchange import Cassette, Exchange, Json, McpAnswer, Message, Noise
 from mcprec_addon.jsonvalue import Pointer, leaves, one_line, pointer_text
+from mcprec_addon.redact.fields import DATA, MCP, MODEL, Scope, open_texts
+from mcprec_addon.redact.forms import PRIVATE
 from mcprec_addon.redact.placeholders import masked, privates, renumber
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import Rules
 from mcprec_addon.upkeep.layout import count_text
+from mcprec_addon.upkeep.suspicious import suspicious_runs
+
+SUSPICIOUS = "suspicious"
+"""Stands for the rule of what no rule knows."""
 
 _NONCE = "5ca77ed0"  # of placeholders that stand while a cassette is cleaned, and in no file
 
@@ -24,7 +31,7 @@ class Finding:
     Attributes:
         seq: The exchange it is in; 0 for what stands beside the exchanges.
         pointer: Where in the record, keys redacted.
-        rule: Class of the secret.
+        rule: Class of the secret; `SUSPICIOUS` for what only looks like one.
         sample: The secret, masked.
     """
 
@@ -55,10 +62,17 @@ class Scan:
 
     def text(self) -> str:
         """Return the findings for a person, and a last line that counts them."""
-        if not self.findings:
-            return f"{self.name}: no secrets found"
         shown = [f"{self.name}:{self._line(each)}: {each.line()}" for each in self.findings]
-        return "\n".join([*shown, f"{self.name}: {count_text(len(self.findings), 'secret')} found"])
+        number = len(self.secrets)
+        said = f"{count_text(number, 'secret')} found" if number else "no secrets found"
+        looks = len(self.findings) - number
+        also = f", {count_text(looks, 'text')} that may be one" if looks else ""
+        return "\n".join([*shown, f"{self.name}: {said}{also}"])
+
+    @property
+    def secrets(self) -> tuple[Finding, ...]:
+        """The findings that a rule knows."""
+        return tuple(each for each in self.findings if each.rule != SUSPICIOUS)
 
     def _line(self, finding: Finding) -> int:
         return self.lines.get(finding.seq, 1)
@@ -96,19 +110,26 @@ class Scan:
         }
         return {
             "ruleId": finding.rule,
-            "level": "error",
+            "level": "note" if finding.rule == SUSPICIOUS else "error",
             "message": {"text": finding.line()},
             "locations": [{"physicalLocation": place}],
         }
 
 
-def scan(cassette: Cassette, rules: Rules) -> tuple[Finding, ...]:
-    """Return the secrets that rules find in a cassette; its placeholders are none."""
+def scan(cassette: Cassette, rules: Rules, *, with_suspicious: bool = False) -> tuple[Finding, ...]:
+    """Return the secrets that rules find in a cassette; its placeholders are none.
+
+    Args:
+        cassette: The cassette.
+        rules: What counts as a secret.
+        with_suspicious: Also list texts that no rule knows and that look drawn by chance.
+    """
     redactor = _redactor(cassette, rules)
     found: list[Finding] = []
     for exchange in cassette.exchanges:
         clean = redactor.exchange(exchange)
         found += _findings(exchange.seq, _values(clean), redactor)
+        found += _suspicions(clean) if with_suspicious else ()
     for message in cassette.messages:
         found += _findings(0, [("params", redactor.message(message).params)], redactor)
     for noise in cassette.noise:
@@ -182,6 +203,27 @@ def _findings(
                 secret = redactor.table.minted.get(placeholder, "")
                 pointer = f"/{name}{_shown(pointer_text(at))}"
                 yield Finding(seq=seq, pointer=pointer, rule=cls, sample=masked(secret))
+
+
+def _suspicions(exchange: Exchange) -> Iterator[Finding]:
+    """Yield what no rule knows, each text once; members that are never touched aside."""
+    seen: set[str] = set()
+    for name, value in _values(exchange):
+        for at, text in open_texts(value, _scope(exchange, name), ()):
+            bare = PRIVATE.sub(" ", text)
+            for _, run in suspicious_runs(bare):
+                if run not in seen:
+                    seen.add(run)
+                    pointer = f"/{name}{_shown(pointer_text(at))}"
+                    yield Finding(
+                        seq=exchange.seq, pointer=pointer, rule=SUSPICIOUS, sample=masked(run)
+                    )
+
+
+def _scope(exchange: Exchange, name: str) -> Scope:
+    if exchange.call.half == "model":
+        return MODEL
+    return DATA if name == "args" else MCP
 
 
 def _texts(value: Json) -> Iterator[tuple[Pointer, str]]:

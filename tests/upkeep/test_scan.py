@@ -137,3 +137,31 @@ def test_a_scan_is_printed_three_ways() -> None:
     assert found.sarif()["version"] == "2.1.0"
     assert '"startLine": 7' in str(found.sarif()).replace("'", '"')
     assert Scan(name="a.mcp", findings=(), lines={}).text() == "a.mcp: no secrets found"
+
+
+def test_what_no_rule_knows_is_listed_where_it_is_asked_for() -> None:
+    """Once, masked, not where it may not be touched, and it is no finding that fails a hook."""
+    key = "x9Kq2vTz8LmP4wRb7NcY"
+    said: Json = {"content": [{"type": "text", "text": f"use {key}, I said {key}"}]}
+    made = cassette(tool(1, {"note": key, "to": "ana@corp.com"}, said), split_key(2))
+
+    found = scan(made, RULES, with_suspicious=True)
+
+    assert [(each.seq, each.pointer, each.rule) for each in found] == [
+        (1, "/args/to", "email"),
+        (1, "/args/note", "suspicious"),
+        (2, "/events/0/json/choices/0/delta/content", "openai-key"),
+    ]
+    assert found[1].sample == "x9…cY"
+    shown = Scan(name="a.mcp", findings=found, lines={})
+    assert shown.text().endswith("2 secrets found, 1 text that may be one")
+    assert [each.rule for each in shown.secrets] == ["email", "openai-key"]
+    assert scan(made, RULES) == shown.secrets
+
+
+def test_a_state_and_a_signature_are_not_suspicious() -> None:
+    """They are opaque by design, and nobody could do anything about them."""
+    sealed = "x9Kq2vTz8LmP4wRb7NcY"
+    made = cassette(tool(1, {}, {"requestState": sealed, "nextCursor": sealed}))
+
+    assert scan(made, RULES, with_suspicious=True) == ()
