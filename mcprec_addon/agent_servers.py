@@ -22,6 +22,7 @@ from mcprec_addon.doors.agent_config import (
     expanded,
     made_config,
     read_config,
+    references,
     write_copy,
 )
 from mcprec_addon.doors.child import is_credential_name
@@ -161,6 +162,15 @@ class AgentServers:
         for label, command in self.shims.items():
             found |= {f"config:{label}/{where}": value for where, value in flag_secrets(command)}
         return found
+
+    def credentials(self) -> set[str]:
+        """Return the variables named like credentials that the configs refer to."""
+        held = (
+            [each.url or "", *each.command, *each.env.values(), *each.headers.values()]
+            for each in self.entries
+        )
+        names = {name for texts in held for text in texts for name in references(text)}
+        return {name for name in names if is_credential_name(name)}
 
     def lead(
         self,

@@ -13,7 +13,9 @@ import typer
 from typer.exceptions import TyperException
 
 from mcprec_addon import __version__
+from mcprec_addon.cli_eval import evaluate, report_files
 from mcprec_addon.cli_options import (
+    INPUT_IGNORED,
     Allow,
     AllUsed,
     CassettePath,
@@ -58,10 +60,8 @@ if TYPE_CHECKING:
 
     from mcprec_addon.serving import Served
 
+_WITH_SETTINGS = ("record", "replay", "eval")
 _RUNS, _CASSETTE, _SETUP = "Run an agent", "Look at a cassette", "Set-up"
-
-# A live model writes what the user is asked for in words of its own.
-_INPUT_IGNORED: dict[str, tuple[str, ...]] = {"all": (), "state": ("/input/responses",)}
 
 app = typer.Typer(
     name="mcprec",
@@ -114,10 +114,10 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    if context.invoked_subcommand in ("record", "replay"):
+    if context.invoked_subcommand in _WITH_SETTINGS:
         # Below the command line and the environment, above what an option is by itself.
         own = {name.replace("-", "_"): value for name, value in settings().options.items()}
-        context.default_map = dict.fromkeys(("record", "replay"), own)
+        context.default_map = dict.fromkeys(_WITH_SETTINGS, own)
 
 
 @app.command(rich_help_panel=_RUNS)
@@ -206,7 +206,7 @@ def replay(
         model_strategy=model_match,
         strict=strict,
         halves=frozenset({half} if half else {"mcp", "model"}),
-        ignore=pointers([*joined("ignore", ignore), *_INPUT_IGNORED[input_match]]),
+        ignore=pointers([*joined("ignore", ignore), *INPUT_IGNORED[input_match]]),
         check_answers=check_answers,
         faults=faults_of(joined("fault", fault)),
         secrets=secret_values(secret or [], os.environ),
@@ -233,6 +233,9 @@ def replay(
     if report is not None:
         write_report(report, found)
     return found.exit.status
+
+
+app.command("eval", rich_help_panel=_RUNS)(evaluate)
 
 
 def _served_announcer(kind: Literal["env", "json"]) -> "Callable[[Served], None]":
@@ -328,6 +331,9 @@ def redact(
     shown = {"json": found.as_json, "sarif": found.sarif}.get(format_)
     typer.echo(found.text() if shown is None else dumps(shown()).decode())
     return 1 if found.secrets else 0
+
+
+app.command("report", rich_help_panel=_CASSETTE)(report_files)
 
 
 @app.command(rich_help_panel=_CASSETTE)

@@ -21,6 +21,7 @@ SETTINGS: dict[str, Kind] = {
     "keep-env": "list",
     "match": "text",
     "model-match": "text",
+    "on-miss": "text",
     "out": "path",
     "pace": "text",
     "report": "path",
@@ -29,6 +30,9 @@ SETTINGS: dict[str, Kind] = {
     "via": "text",
 }
 """Options that a project's settings files may set."""
+
+INPUT_IGNORED: dict[str, tuple[str, ...]] = {"all": (), "state": ("/input/responses",)}
+"""What `--input-match` leaves out: a live model writes what the user is asked for in its words."""
 
 Command = Annotated[
     list[str] | None,
@@ -166,6 +170,42 @@ AllUsed = Annotated[
         "--all-used",
         help="Fail when a recorded exchange was never used.",
         envvar="MCPREC_ALL_USED",
+    ),
+]
+OnMissOption = Annotated[
+    Literal["advise", "plain", "fail"],
+    typer.Option(
+        "--on-miss",
+        help="What a missed tool call gets: the nearest recorded call, or a refusal, or an error.",
+        envvar="MCPREC_ON_MISS",
+    ),
+]
+Runs = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Run CMD N times.", envvar="MCPREC_RUNS")
+]
+Jobs = Annotated[
+    int, typer.Option(metavar="J", min=1, help="Of these, J at once.", envvar="MCPREC_JOBS")
+]
+Require = Annotated[
+    int | None,
+    typer.Option(metavar="K", min=1, help="End by whether K runs passed.", envvar="MCPREC_REQUIRE"),
+]
+RunTimeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        min=0.001,
+        help="End a run, and all it started, after S seconds.",
+        envvar="MCPREC_RUN_TIMEOUT",
+    ),
+]
+EvalReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Write the report here: .jsonl (a line for each run), .json or .xml (JUnit).",
+        envvar="MCPREC_REPORT",
     ),
 ]
 InputMatch = Annotated[

@@ -22,6 +22,7 @@ from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.own_rules import OwnRules, with_own
 from mcprec_addon.redact.rules import BUILTIN, default_rules
+from mcprec_addon.redact.sources import held, source_values, source_variables
 from mcprec_addon.replay.faults import check_faults
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
@@ -82,6 +83,52 @@ async def replay(run: ReplayRun) -> Replayed:
         McprecError: The cassette cannot be read, lacks a half that was asked for, or the
             command cannot be started.
     """
+    halves, played = prepare(run)
+    cassette = played.cassette
+    environment = {
+        **os.environ,
+        **dummies(os.environ, sources=source_variables(cassette.header.redaction), keep=run.keep),
+    }
+    player, responder = stage(
+        cassette,
+        run.options,
+        halves=halves,
+        environment=environment,
+        secrets=played.servers.secrets(os.environ),
+        on_miss=teller(run),
+    )
+    responder.know(played.addresses(os.environ))
+    for exchange in player.several_answers():
+        run.say(several_answers_line(exchange))
+    authority = Authority()
+    server = HttpServer(responder.respond, authority=authority, pace=run.pace)
+    with run_folder() as folder:
+        made = lines_of(player, responder, halves=halves, on_miss=teller(run))
+        socket = RunSocket(folder, replaying_lines(made, pace=run.pace))
+        doors = _Doors(run=run, played=played, server=server, socket=socket, folder=folder)
+        status = await doors.run_child(environment, ca_pem=authority.ca_pem)
+    return Replayed(
+        cassette=cassette,
+        player=player,
+        turned=responder.turned,
+        halves=halves,
+        allowed=run.allow,
+        child=status,
+        failures=[*server.failures, *socket.failures],
+        distrusted=server.distrusted,
+        declared=played.options(),
+    )
+
+
+def prepare(run: ReplayRun) -> tuple[frozenset[Half], PlayedServers]:
+    """Read the cassette and check that it can be played for this agent, before anything starts.
+
+    Returns:
+        The halves that are replayed, and the servers.
+
+    Raises:
+        McprecError: It cannot, or the command cannot be started.
+    """
     cassette = load_cassette(run.path)
     check_rules(run.options.own_rules, cassette, path=run.path)
     halves = present_halves(cassette, run.halves, path=run.path)
@@ -104,36 +151,7 @@ async def replay(run: ReplayRun) -> Replayed:
     check_secrets(run.options.secrets, cassette)
     for warning in played.warnings():
         run.say(warning)
-    environment = {**os.environ, **dummies(os.environ, sources=_variables(cassette), keep=run.keep)}
-    player, responder = stage(
-        cassette,
-        run.options,
-        halves=halves,
-        environment=environment,
-        secrets=played.servers.secrets(os.environ),
-        on_miss=_teller(run),
-    )
-    responder.know(played.addresses(os.environ))
-    for exchange in player.several_answers():
-        run.say(several_answers_line(exchange))
-    authority = Authority()
-    server = HttpServer(responder.respond, authority=authority, pace=run.pace)
-    with run_folder() as folder:
-        lines_of = _lines_of(player, responder, halves=halves, on_miss=_teller(run))
-        socket = RunSocket(folder, replaying_lines(lines_of, pace=run.pace))
-        doors = _Doors(run=run, played=played, server=server, socket=socket, folder=folder)
-        status = await doors.run_child(environment, ca_pem=authority.ca_pem)
-    return Replayed(
-        cassette=cassette,
-        player=player,
-        turned=responder.turned,
-        halves=halves,
-        allowed=run.allow,
-        child=status,
-        failures=[*server.failures, *socket.failures],
-        distrusted=server.distrusted,
-        declared=played.options(),
-    )
+    return halves, played
 
 
 def several_answers_line(exchange: Exchange) -> str:
@@ -177,8 +195,8 @@ def new_player(
     redaction = cassette.header.redaction
     rules = with_own(default_rules(redaction.builtin), options.own_rules)
     bindings = Bindings(redaction, rules)
-    bindings.alias(_source_values(cassette, {**_held(os.environ), **secrets}))
-    bindings.known(_source_values(cassette, {**_held(environment), **secrets}))
+    bindings.alias(source_values(redaction, {**held(os.environ), **secrets}))
+    bindings.known(source_values(redaction, {**held(environment), **secrets}))
     bindings.known(options.secrets)
     return Player(cassette, bindings=bindings, options=replace(options, halves=halves))
 
@@ -225,7 +243,9 @@ def check_secrets(
             raise UsageError(message)
 
 
-def _teller(run: ReplayRun) -> Callable[[Miss], None]:
+def teller(run: ReplayRun) -> Callable[[Miss], None]:
+    """Return what says each miss as it happens, where no command is there to say anything."""
+
     def tell(miss: Miss) -> None:
         run.say(f"MISS {miss.title}")
 
@@ -246,29 +266,7 @@ def present_halves(cassette: Cassette, asked: frozenset[Half], *, path: Path) ->
     return asked or present
 
 
-def _variables(cassette: Cassette) -> set[str]:
-    """Return the variables that the header names as sources of secrets."""
-    sources = cassette.header.redaction.sources.values()
-    named = {source for names in sources for source in names if source.startswith("env:")}
-    return {source.removeprefix("env:") for source in named}
-
-
-def _held(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment by the names that sources have."""
-    return {f"env:{name}": value for name, value in environment.items()}
-
-
-def _source_values(cassette: Cassette, held: Mapping[str, str]) -> dict[str, str]:
-    """Return what the sources hold that the header names, by placeholder."""
-    values: dict[str, str] = {}
-    for placeholder, sources in cassette.header.redaction.sources.items():
-        for source in sources:
-            if held.get(source):
-                values[placeholder] = held[source]
-    return values
-
-
-def _lines_of(
+def lines_of(
     player: Player,
     responder: Responder,
     *,
@@ -277,13 +275,13 @@ def _lines_of(
 ) -> Callable[[str], LineResponder | None]:
     """Return what makes the responder of one process that stands for a stdio server."""
 
-    def lines_of(label: str) -> LineResponder | None:
+    def made(label: str) -> LineResponder | None:
         if "mcp" not in halves:
             responder.turned.refused[label] += 1
             return None
         return LineResponder(player, responder.feed, label, on_miss=on_miss)
 
-    return lines_of
+    return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

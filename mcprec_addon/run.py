@@ -31,6 +31,7 @@ from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.wire.providers import PROVIDERS
 
 if TYPE_CHECKING:
+    from mcprec_addon.doors.group_child import GroupChild
     from mcprec_addon.doors.mitm_server import MitmServer
     from mcprec_addon.doors.recording import Known, Recording
 
@@ -253,6 +254,7 @@ class Stage:
         folder: The run's private folder.
         say: Takes lines for the person at the terminal.
         in_place: Swap the agent's configs for the copies while it runs.
+        child: Makes the child of its command and environment.
     """
 
     doors: Doors
@@ -260,6 +262,7 @@ class Stage:
     folder: Path
     say: Callable[[str], None]
     in_place: bool = False
+    child: Callable[[Sequence[str], Mapping[str, str]], "Child | GroupChild"] = Child
 
 
 async def run_child(
@@ -276,7 +279,7 @@ async def run_child(
             announce({name: text for name, text in led.items() if os.environ.get(name) != text})
             await until_stopped()
             return Ended(status=None, was_stopped=True)
-        child = Child(with_urls(stage.lead.command(command), stage.doors.servers), led)
+        child = stage.child(with_urls(stage.lead.command(command), stage.doors.servers), led)
         return Ended(status=await child.run(), was_stopped=child.was_stopped)
 
 

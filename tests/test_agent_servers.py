@@ -219,3 +219,17 @@ def test_options_declare_the_same_again(tmp_path: Path, monkeypatch: pytest.Monk
     assert servers.options() == [
         *("--config", "mcp.json", "--http", "wiki=http://w", "--stdio", "files=npx 'a b'")
     ]
+
+
+def test_credentials_that_a_config_refers_to_are_known(tmp_path: Path) -> None:
+    """An eval gives dummies for these, and leaves all others alone."""
+    config = tmp_path / "mcp.json"
+    config.write_text(
+        '{"mcpServers": {"a": {"url": "https://${HOST}/mcp",'
+        ' "headers": {"authorization": "Bearer ${A_TOKEN}"}},'
+        ' "b": {"command": "b", "args": ["--key", "${B_API_KEY}"], "env": {"H": "${HOME}"}}}}'
+    )
+
+    servers = AgentServers.read([config], http={}, shims={})
+
+    assert servers.credentials() == {"A_TOKEN", "B_API_KEY"}

@@ -30,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli_options",),
     ("cli_settings",),
     ("cli_terminal",),
+    ("cli_eval",),
     ("addon", "cli", "pytest_plugin"),
     ("__main__",),
 )

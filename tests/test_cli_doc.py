@@ -17,7 +17,10 @@ PACKAGE = TESTS.parent / "mcprec_addon"
 TEXT = (DOCS / "cli.md").read_text(encoding="utf-8")
 ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
-COMMANDS = ("record", "replay", "inspect", "redact", "recover", "serve", "restore", "addon", "demo")
+COMMANDS = (
+    *("record", "replay", "eval", "inspect", "redact", "report", "recover"),
+    *("serve", "restore", "addon", "demo"),
+)
 
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 OF_ALL = {"--help", "--version"}  # what every command has, and the program itself
@@ -120,7 +123,7 @@ def test_no_option_of_the_page_is_unknown(capsys: pytest.CaptureFixture[str]) ->
     assert set(FLAG.findall(code)) <= real | OF_ALL | FOREIGN
 
 
-@pytest.mark.parametrize("page", ["guide.md", "github-actions.yml", "../README.md"])
+@pytest.mark.parametrize("page", ["guide.md", "eval.md", "github-actions.yml", "../README.md"])
 def test_command_lines_of_a_page_are_understood(
     page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -298,6 +298,16 @@ def expanded(text: str, environment: Mapping[str, str]) -> str | None:
     return _REFERENCE.sub(lambda _: known.pop(0), text)
 
 
+def references(text: str) -> Iterator[str]:
+    """Yield the names of the variables that a text refers to."""
+    for found in _REFERENCE.finditer(text):
+        if found[1] is None and found[2] == "env":
+            yield found[3]
+        variable = _VARIABLE.fullmatch(found[1] or "")
+        if variable is not None:
+            yield variable[1]
+
+
 def _resolved(found: re.Match[str], environment: Mapping[str, str]) -> str | None:
     if found[1] is None:
         return environment.get(found[3]) if found[2] == "env" else None

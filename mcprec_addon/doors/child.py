@@ -152,6 +152,38 @@ def replay_environment(environment: Mapping[str, str], doors: Doors) -> dict[str
     return {**environment, **_NO_TELEMETRY, **doors.variables()}
 
 
+def eval_environment(
+    environment: Mapping[str, str], *, used: Iterable[str], keep: Iterable[str]
+) -> dict[str, str]:
+    """Return an environment in which what was used for MCP alone holds stand-ins.
+
+    Args:
+        environment: The environment mcprec was started with.
+        used: Names of variables that the MCP half used; those of model APIs are left alone.
+        keep: Variables that keep their value.
+    """
+    of_models = {name for each in PROVIDERS.values() for name in each.dummies} | {*OTHER_DUMMIES}
+    names = {*used} - of_models - {*keep}
+    return {**environment, **{name: f"{_DUMMY}-{name.lower()}" for name in sorted(names)}}
+
+
+def reached_directly(environment: Mapping[str, str], hosts: Sequence[str]) -> dict[str, str]:
+    """Return the variables that let a child past its own proxy to these hosts alone.
+
+    Args:
+        environment: The child's.
+        hosts: ``host:port`` each.
+    """
+    names = [spelt for name in _PROXY_VARIABLES for spelt in (name, name.lower())]
+    if not any(environment.get(name) for name in names):
+        return {}
+    before = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    if before.strip() == "*":
+        return {}
+    value = ",".join(filter(None, [before, *hosts]))
+    return {"NO_PROXY": value, "no_proxy": value}
+
+
 def find_program(command: Sequence[str], environment: Mapping[str, str]) -> None:
     """Check that the command can be started.
 
@@ -185,7 +217,7 @@ class Child:
         except OSError as error:
             message = f"{self._command[0]}: cannot be started, {error.strerror}"
             raise UsageError(message) from error
-        with _stops_handled(lambda number: self._pass_on(process, number)):
+        with stops_handled(lambda number: self._pass_on(process, number)):
             status = await process.wait()
         return status if status >= 0 else 128 - status
 
@@ -201,12 +233,12 @@ class Child:
 async def until_stopped() -> None:
     """Wait for Ctrl-C, SIGTERM or the end of the terminal."""
     stopped = asyncio.Event()
-    with _stops_handled(lambda _: stopped.set()):
+    with stops_handled(lambda _: stopped.set()):
         await stopped.wait()
 
 
 @contextmanager
-def _stops_handled(handle: Callable[[signal.Signals], None]) -> Generator[None]:
+def stops_handled(handle: Callable[[signal.Signals], None]) -> Generator[None]:
     """Handle what asks us to end, then put back how that was handled before."""
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in _STOPS}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mcprec_addon.exchange import Answer, Exchange, Half
+from mcprec_addon.exchange import Answer, Call, Exchange, Half, McpCall
 from mcprec_addon.jsonvalue import Pointer
 from mcprec_addon.redact.own_rules import OwnRules
 from mcprec_addon.replay.faults import Fault
@@ -67,6 +67,33 @@ class Hit:
 
 
 @dataclass(slots=True, kw_only=True)
+class ToolCount:
+    """How the calls of one tool went.
+
+    Attributes:
+        hits: Calls that had a recorded answer.
+        missed: Calls that had none.
+        corrected: Of these, the ones that a hit of the same tool followed.
+        repeated: Hits whose answer was handed out before, and may do something again.
+    """
+
+    hits: int = 0
+    missed: int = 0
+    corrected: int = 0
+    repeated: int = 0
+
+    def hit(self, *, repeated: bool) -> None:
+        """Count a call that had an answer; it corrects those missed before."""
+        self.hits += 1
+        self.repeated += repeated
+        self.corrected = self.missed
+
+    def miss(self) -> None:
+        """Count a call that had none."""
+        self.missed += 1
+
+
+@dataclass(slots=True, kw_only=True)
 class Tally:
     """What a replay handed out, and what it could not.
 
@@ -78,6 +105,7 @@ class Tally:
         made: Servers whose handshake was made up, as none was recorded.
         older: Seqs of answers handed out though a later recorded write was hit before, with how
             often.
+        tools: Counts by server and name of a tool.
     """
 
     misses: list[Miss] = field(default_factory=list[Miss])
@@ -86,3 +114,20 @@ class Tally:
     used: Counter[Half] = field(default_factory=Counter[Half])
     made: dict[str, None] = field(default_factory=dict[str, None])
     older: Counter[int] = field(default_factory=Counter[int])
+    tools: dict[tuple[str, str], ToolCount] = field(
+        default_factory=dict[tuple[str, str], ToolCount]
+    )
+
+    def tool(self, call: Call) -> ToolCount | None:
+        """Return the counts of the tool that a call is of, or None where it is of none."""
+        if not isinstance(call, McpCall) or call.method != "tools/call":
+            return None
+        return self.tools.setdefault((call.server, call.name or ""), ToolCount())
+
+    def missed(self, miss: Miss) -> Miss:
+        """Take a miss."""
+        self.misses.append(miss)
+        count = self.tool(miss.call)
+        if count is not None:
+            count.miss()
+        return miss

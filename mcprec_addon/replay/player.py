@@ -138,8 +138,7 @@ class Player:
             asked=self._asked[counted],
             via=via,
         )
-        self.tally.misses.append(miss)
-        return miss
+        return self.tally.missed(miss)
 
     def advice(self, miss: Miss, era: Era) -> McpAnswer | None:
         """Return what a missed tool call gets in place of an error, or None."""
@@ -265,8 +264,7 @@ class Player:
             asked=asked,
             via=via,
         )
-        self.tally.misses.append(miss)
-        return miss
+        return self.tally.missed(miss)
 
     def _strategy(self, call: Call) -> Strategy | ModelStrategy:
         if isinstance(call, McpCall):
@@ -298,9 +296,12 @@ class Player:
         if hit.guessed:
             self.tally.guessed.append(hit.exchange.seq)
         call = hit.exchange.call
-        if not hit.repeated or not isinstance(call, McpCall) or call.method != "tools/call":
+        count = self.tally.tool(call)
+        if count is None or not isinstance(call, McpCall):
             return
-        if self._repeats_count(call):
+        repeats = hit.repeated and self._repeats_count(call)
+        count.hit(repeated=repeats)
+        if repeats:
             self.tally.repeated[hit.exchange.seq] += 1
 
     def _repeats_count(self, call: McpCall) -> bool:

@@ -140,14 +140,11 @@ class RunReport:
         """Return the report as JUnit XML: a test case for the run, and one for each miss."""
         ended = self.exit
         suite = ET.Element("testsuite", name="mcprec")
-        _add_case(suite, "run", ended.cause if ended.status else None, self.text())
+        add_case(suite, "run", ended.cause if ended.status else None, self.text())
         for miss in _in_order(self.misses):
             fails = miss.message() if self.demands.no_misses else None
-            _add_case(suite, miss.title, fails, miss.text(record_command=self.record_command))
-        suite.set("tests", str(len(suite)))
-        suite.set("failures", str(len(suite.findall("testcase/failure"))))
-        suite.set("errors", "0")
-        return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode")
+            add_case(suite, miss.title, fails, miss.text(record_command=self.record_command))
+        return junit_text(suite)
 
 
 def conclude(report: RunReport) -> Exit:
@@ -169,12 +166,12 @@ def conclude(report: RunReport) -> Exit:
 
 def _failure(report: RunReport) -> str | None:
     refused = sum(report.refused.values()) if report.demands.strict else 0
-    left = f"{_count(len(report.unused), 'recorded exchange')} never used"
+    left = f"{count_text(len(report.unused), 'recorded exchange')} never used"
     causes: list[str] = []
     if report.demands.no_misses and report.misses:
-        causes.append(_count(len(report.misses), "miss"))
+        causes.append(count_text(len(report.misses), "miss"))
     if refused:
-        causes.append(f"{_count(refused, 'refused request')} (--strict counts them as misses)")
+        causes.append(f"{count_text(refused, 'refused request')} (--strict counts them as misses)")
     if causes:
         return ", ".join([*causes, left] if report.unused else causes)
     nothing = [half for half in _HALVES if half in report.halves and not report.used.get(half)]
@@ -196,7 +193,7 @@ def _fine(report: RunReport) -> str:
 
 
 def _miss_count(report: RunReport) -> str:
-    return _count(len(report.misses), "miss")
+    return count_text(len(report.misses), "miss")
 
 
 def _with_child(cause: str, child: int | None) -> str:
@@ -208,7 +205,8 @@ def _with_child(cause: str, child: int | None) -> str:
     return f"{cause}; the command exited {child}"
 
 
-def _count(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
+    """Return a number and its noun, such as ``3 misses``."""
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"
 
@@ -256,9 +254,9 @@ def _miss_lines(report: RunReport) -> Iterator[str]:
 
 def _leftover_lines(report: RunReport) -> Iterator[str]:
     titles = [f"#{each.seq} {call_title(each.call)}" for each in report.unused]
-    yield from _listed(f"never used: {_count(len(titles), 'recorded exchange')}", titles)
+    yield from _listed(f"never used: {count_text(len(titles), 'recorded exchange')}", titles)
     again = [
-        f"#{seq} {report.titles.get(seq, '')}".rstrip() + f", {_count(times, 'time')}"
+        f"#{seq} {report.titles.get(seq, '')}".rstrip() + f", {count_text(times, 'time')}"
         for seq, times in sorted(report.repeated.items())
     ]
     yield from _listed("repeated: the last recorded answer was given again", again)
@@ -280,7 +278,7 @@ def _leftover_lines(report: RunReport) -> Iterator[str]:
 
 
 def _times(host: str, times: int) -> str:
-    return f"{one_line(host)}, {_count(times, 'time')}"
+    return f"{one_line(host)}, {count_text(times, 'time')}"
 
 
 def _listed(head: str, names: Sequence[str]) -> Iterator[str]:
@@ -292,12 +290,21 @@ def _listed(head: str, names: Sequence[str]) -> Iterator[str]:
         yield f"  and {len(names) - _LISTED} more"
 
 
-def _add_case(suite: ET.Element, name: str, failure: str | None, text: str) -> None:
+def add_case(suite: ET.Element, name: str, failure: str | None, text: str) -> None:
+    """Add a test case to a suite, failed where `failure` says why."""
     case = ET.SubElement(suite, "testcase", classname="mcprec", name=_xml_text(name))
     if failure is not None:
         ET.SubElement(case, "failure", message=_xml_text(failure)).text = _xml_text(text)
     else:
         ET.SubElement(case, "system-out").text = _xml_text(text)
+
+
+def junit_text(suite: ET.Element) -> str:
+    """Return a suite whose test cases are all there, as a file holds it."""
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", "0")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode")
 
 
 def _xml_text(text: str) -> str:

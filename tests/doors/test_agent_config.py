@@ -18,6 +18,7 @@ from mcprec_addon.doors.agent_config import (
     expanded,
     made_config,
     read_config,
+    references,
     write_copy,
 )
 from mcprec_addon.errors import UsageError
@@ -514,3 +515,10 @@ def test_references_are_resolved_or_the_text_is_not_known(text: str, value: str 
     environment = {"TOKEN": "t-1", "EMPTY": "", "TRICK": "${TOKEN}"}
 
     assert expanded(text, environment) == value
+
+
+def test_variables_that_a_text_refers_to_are_named() -> None:
+    """In the spellings of all dialects, each by its bare name."""
+    text = "${A} ${env:B} ${C:-x} {env:D} ${input:e} {file:f} $G"
+
+    assert list(references(text)) == ["A", "B", "C", "D"]

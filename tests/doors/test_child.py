@@ -14,7 +14,9 @@ from mcprec_addon.doors.child import (
     Doors,
     credential_variables,
     dummies,
+    eval_environment,
     find_program,
+    reached_directly,
     replay_environment,
     until_stopped,
     url_variable,
@@ -273,3 +275,33 @@ def test_an_address_of_no_server_is_refused(urls: dict[str, str], known: str) ->
     """The line names the servers there are."""
     with pytest.raises(UsageError, match=f"no such server in this run; there is {known}$"):
         with_urls(["{url:c}"], urls)
+
+
+def test_an_evals_child_keeps_what_leads_to_its_model() -> None:
+    """Dummies are for what the recorded servers were asked with."""
+    environment = {"OPENAI_API_KEY": "live", "TRACKER_TOKEN": "live", "OTHER": "live"}
+
+    seen = eval_environment(environment, used=["TRACKER_TOKEN", "OPENAI_API_KEY"], keep=[])
+    kept = eval_environment(environment, used=["TRACKER_TOKEN"], keep=["TRACKER_TOKEN"])
+
+    assert seen == {**environment, "TRACKER_TOKEN": "mcprec-dummy-tracker_token"}
+    assert kept == environment
+
+
+@pytest.mark.parametrize(
+    ("environment", "added"),
+    [
+        ({}, None),
+        ({"NO_PROXY": "a"}, None),
+        ({"https_proxy": "http://p"}, "127.0.0.1:9"),
+        ({"HTTPS_PROXY": "http://p", "NO_PROXY": "a,b"}, "a,b,127.0.0.1:9"),
+        ({"ALL_PROXY": "http://p", "no_proxy": "*"}, None),
+    ],
+)
+def test_our_ports_are_past_the_childs_own_proxy(
+    environment: dict[str, str], added: str | None
+) -> None:
+    """It would look for them on its own machine."""
+    found = reached_directly(environment, ["127.0.0.1:9"])
+
+    assert found == ({} if added is None else {"NO_PROXY": added, "no_proxy": added})
