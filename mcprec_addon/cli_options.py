@@ -68,6 +68,10 @@ Via = Annotated[
     Literal["both", "base-url", "proxy"] | None,
     typer.Option(help="How the agent is led to us.", envvar="MCPREC_VIA"),
 ]
+EvalVia = Annotated[
+    Literal["base-url", "proxy"] | None,
+    typer.Option("--via", help="How the agent is led to us.", envvar="MCPREC_VIA"),
+]
 Print = Annotated[
     Literal["env", "json"],
     typer.Option("--print", help="Without CMD: how to print the variables to set."),

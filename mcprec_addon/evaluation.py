@@ -11,31 +11,29 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from mcprec_addon import __version__
-from mcprec_addon.doors.child import Child, Doors, eval_environment, reached_directly, stops_handled
+from mcprec_addon.doors.child import Child, eval_environment, stops_handled
 from mcprec_addon.doors.group_child import GroupChild
-from mcprec_addon.doors.http_server import HttpServer
 from mcprec_addon.doors.played_lines import replaying_lines
 from mcprec_addon.doors.report_file import read_lines
-from mcprec_addon.doors.routes import HOST
 from mcprec_addon.doors.run_folder import run_folder
 from mcprec_addon.doors.run_socket import RunSocket
 from mcprec_addon.errors import CassetteFileError, McprecError, UsageError
+from mcprec_addon.eval_doors import EvalDoors, check_way, recorded_way
 from mcprec_addon.exchange import Cassette, Half, Json
 from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.redact.sources import source_variables
 from mcprec_addon.replay.eval_report import EvalReport, joined
 from mcprec_addon.replay.report import RunReport
-from mcprec_addon.replay.responder import Responder
 from mcprec_addon.replay.score_lines import RunFacts, run_line, score_of
 from mcprec_addon.replay.scores import RunScore, Source, tool_scores
 from mcprec_addon.replay_end import Replayed, conclude_replay
 from mcprec_addon.replay_run import ReplayRun, lines_of, prepare, stage, teller
-from mcprec_addon.run import Ended, Stage, run_child
+from mcprec_addon.run import Ended
 
 _HALVES: frozenset[Half] = frozenset({"mcp"})
 
@@ -78,9 +76,11 @@ async def evaluate(run: EvalRun) -> EvalReport:
         run.replay,
         halves=_HALVES,
         options=replace(run.replay.options, halves=_HALVES),
-        via=run.replay.via or "base-url",
     )
     _, played = prepare(asked)
+    way = run.replay.via or recorded_way(played.recorded)
+    check_way(way, jobs=run.jobs)
+    played, asked = replace(played, via=way), replace(asked, via=way)
     crew = _Crew(replace(run, replay=asked), played, _source(asked, played.cassette))
     await crew.work()
     return EvalReport(
@@ -272,14 +272,15 @@ class _Crew:
         with run_folder() as folder:
             made = lines_of(player, responder, halves=_HALVES, on_miss=tell)
             socket = RunSocket(folder, replaying_lines(made, pace=run.pace))
-            doors = _EvalDoors(
-                run=self._run,
+            doors = EvalDoors(
+                run=run,
                 played=played,
                 responder=responder,
                 socket=socket,
                 folder=folder,
+                child=partial(life.made, self._run),
             )
-            ended = await doors.run_child(environment, life)
+            ended = await doors.run_child(environment)
         replayed = Replayed(
             cassette=played.cassette,
             player=player,
@@ -288,50 +289,10 @@ class _Crew:
             allowed=(),
             child=ended.status,
             failures=[*doors.server.failures, *socket.failures],
+            distrusted=doors.distrusted,
             declared=played.options(),
         )
         return replayed, ended
-
-
-@dataclass(slots=True, kw_only=True)
-class _EvalDoors:
-    """The doors of one run of an eval: to its MCP servers alone."""
-
-    run: EvalRun
-    played: PlayedServers
-    responder: Responder
-    socket: RunSocket
-    folder: Path
-    server: HttpServer = field(init=False)
-
-    def __post_init__(self) -> None:
-        pace = self.run.replay.pace
-        self.server = HttpServer(self.responder.respond, authority=None, pace=pace)
-
-    async def run_child(self, environment: Mapping[str, str], life: _Life) -> Ended:
-        """Open the doors, run the agent and close them; return how it ended."""
-        run = self.run.replay
-        try:
-            recorded = self.played.recorded
-            ports = {label: await self.server.listen(label=label) for label in recorded}
-            if self.played.has_stdio():
-                await self.socket.start()
-            urls = self.played.urls(ports, os.environ)
-            doors = Doors(servers=urls, run_dir=self.folder)
-            led = Stage(
-                doors=doors,
-                lead=self.played.lead(self.folder, socket=self.socket.path, urls=urls),
-                folder=self.folder,
-                say=run.say,
-                in_place=run.in_place,
-                child=partial(life.made, self.run),
-            )
-            own = {**environment, **doors.variables()}
-            own |= reached_directly(own, [f"{HOST}:{port}" for port in ports.values()])
-            return await run_child(run.command, run.announce, own, led)
-        finally:
-            await self.socket.stop()
-            await self.server.close()
 
 
 def join_reports(paths: Sequence[Path], *, required: int | None) -> EvalReport:

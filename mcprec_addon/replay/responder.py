@@ -108,6 +108,13 @@ class Responder:
         """Take further addresses of recorded servers, each with its label."""
         self._labels |= {server_address(url): label for url, label in addresses.items()}
 
+    def takes(self, request: HttpRequest) -> bool:
+        """Whether a request is of the MCP half: by its address, or by what it says."""
+        if self._known_label(request) is not None:
+            return True
+        plain = decoded(request.body, request.header("content-encoding")) or b""
+        return request.method == "POST" and read_body(plain) is not None
+
     def respond(self, request: HttpRequest) -> Reply:
         """Return the reply to a request."""
         if (request.header("upgrade") or "").lower() == "websocket":

@@ -771,6 +771,16 @@ def test_a_half_that_is_off_is_refused() -> None:
     assert only_mcp.told == only_model.told == []
 
 
+def test_what_is_of_the_mcp_half_is_told_from_all_else() -> None:
+    """A proxy leads the one to the replay and lets the other pass, whatever its address is."""
+    takes = Replay(TOOLS, HELLO).responder.takes
+
+    assert takes(post(rpc("tools/list"), "https://anywhere.example/x"))
+    assert takes(listen_to())
+    assert not takes(post(chat(), f"https://api.openai.com{CHAT}"))
+    assert not takes(HttpRequest(method="GET", url="https://anywhere.example/x"))
+
+
 def test_a_missed_tool_call_may_get_an_advice() -> None:
     """A live model reads a result; an error ends many an agent's run."""
     replay = Replay(
