@@ -14,7 +14,9 @@ from mcprec_addon.doors.rules_file import own_rules
 from mcprec_addon.doors.settings_file import Settings
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Half
-from mcprec_addon.options import pointers, secret_values, server_urls
+from mcprec_addon.match.normal import Places
+from mcprec_addon.match.rules import rules_of
+from mcprec_addon.options import secret_values, server_urls
 from mcprec_addon.redact.own_rules import OwnRules, with_own
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.faults import check_faults, faults_of
@@ -56,6 +58,7 @@ OPTIONS = (
     Option("match", "How MCP calls are matched: auto, exact, ordered or state.", "auto"),
     Option("model_match", "How model calls are matched; also sequence.", "auto"),
     Option("ignore", "A pointer to leave out of matching.", ()),
+    Option("normalize", "What in texts does not count: date, uuid, a regular expression.", ()),
     Option("fault", "Break an answer: SEQ:cut@N, status=CODE, hang and others.", ()),
     Option("secret", "What stands for a placeholder: NAME=VALUE or NAME=env:VARIABLE.", ()),
     Option("redact", "A file of redaction rules of one's own."),
@@ -117,6 +120,7 @@ class AddonRun:
             "ModelStrategy", _choice(given, "model_match", get_args(ModelStrategy))
         )
         ignore = list(cast("Sequence[str]", given["ignore"]))
+        normalize = list(cast("Sequence[str]", given["normalize"]))
         faults = list(cast("Sequence[str]", given["fault"]))
         secrets = list(cast("Sequence[str]", given["secret"]))
         cassette = load_cassette(path)
@@ -126,7 +130,11 @@ class AddonRun:
             strategy=strategy,
             model_strategy=model_strategy,
             strict=bool(given["strict"]),
-            ignore=pointers(ignore, option="--set mcprec_ignore"),
+            rules=(
+                *rules_of("ignore", ignore, origin="--set mcprec_ignore"),
+                *rules_of("normalize", normalize, origin="--set mcprec_normalize"),
+            ),
+            places=Places(cwd=str(Path.cwd()), home=os.environ.get("HOME", "")),
             faults=faults_of(faults, option="--set mcprec_fault"),
             own_rules=_own_rules(given),
             secrets=secret_values(secrets, os.environ, option="--set mcprec_secret"),

@@ -33,6 +33,7 @@ from mcprec_addon.cli_options import (
     Listen,
     Match,
     ModelMatch,
+    Normalize,
     Out,
     Pace,
     Print,
@@ -44,14 +45,13 @@ from mcprec_addon.cli_options import (
     Strict,
     Via,
 )
-from mcprec_addon.cli_settings import joined, redaction_rules, settings
+from mcprec_addon.cli_settings import joined, match_rules, places, redaction_rules, settings
 from mcprec_addon.cli_terminal import announcer, run_servers, say
 from mcprec_addon.errors import McprecError, UsageError
 from mcprec_addon.jsonvalue import dumps
 from mcprec_addon.options import (
     listen_address,
     pace_of,
-    pointers,
     secret_values,
 )
 
@@ -116,7 +116,11 @@ def _root(
 ) -> None:
     if context.invoked_subcommand in _WITH_SETTINGS:
         # Below the command line and the environment, above what an option is by itself.
-        own = {name.replace("-", "_"): value for name, value in settings().options.items()}
+        own = {
+            name.replace("-", "_"): value
+            for name, value in settings().options.items()
+            if name not in ("ignore", "normalize")  # joined with what is given, each by its file
+        }
         context.default_map = dict.fromkeys(_WITH_SETTINGS, own)
 
 
@@ -177,6 +181,7 @@ def replay(
     model_match: ModelMatch = "auto",
     input_match: InputMatch = "all",
     ignore: Ignore = None,
+    normalize: Normalize = None,
     allow: Allow = None,
     keep_env: KeepEnv = None,
     pace: Pace = None,
@@ -206,7 +211,9 @@ def replay(
         model_strategy=model_match,
         strict=strict,
         halves=frozenset({half} if half else {"mcp", "model"}),
-        ignore=pointers([*joined("ignore", ignore), *INPUT_IGNORED[input_match]]),
+        ignore=INPUT_IGNORED[input_match],
+        rules=match_rules(ignore, normalize),
+        places=places(),
         check_answers=check_answers,
         faults=faults_of(joined("fault", fault)),
         secrets=secret_values(secret or [], os.environ),

@@ -22,6 +22,7 @@ from mcprec_addon.cli_options import (
     Jobs,
     KeepEnv,
     Match,
+    Normalize,
     OnMissOption,
     Pace,
     Print,
@@ -32,10 +33,10 @@ from mcprec_addon.cli_options import (
     Secret,
     Stdio,
 )
-from mcprec_addon.cli_settings import joined, redaction_rules
+from mcprec_addon.cli_settings import joined, match_rules, places, redaction_rules
 from mcprec_addon.cli_terminal import announcer, run_servers, say
 from mcprec_addon.jsonvalue import dumps
-from mcprec_addon.options import pace_of, pointers, secret_values
+from mcprec_addon.options import pace_of, secret_values
 
 
 def evaluate(
@@ -48,6 +49,7 @@ def evaluate(
     match: Match = "state",
     input_match: InputMatch = "all",
     ignore: Ignore = None,
+    normalize: Normalize = None,
     runs: Runs = 1,
     jobs: Jobs = 1,
     require: Require = None,
@@ -73,7 +75,9 @@ def evaluate(
 
     options = PlayOptions(
         strategy=match,
-        ignore=pointers([*joined("ignore", ignore), *INPUT_IGNORED[input_match]]),
+        ignore=INPUT_IGNORED[input_match],
+        rules=match_rules(ignore, normalize),
+        places=places(),
         check_answers=check_answers,
         faults=faults_of(joined("fault", fault)),
         secrets=secret_values(secret or [], os.environ),

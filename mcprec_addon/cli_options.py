@@ -7,6 +7,7 @@ import typer
 
 from mcprec_addon.doors.settings_file import Kind
 from mcprec_addon.exchange import Half
+from mcprec_addon.jsonvalue import Pointer
 
 SETTINGS: dict[str, Kind] = {
     "all-used": "flag",
@@ -21,6 +22,7 @@ SETTINGS: dict[str, Kind] = {
     "keep-env": "list",
     "match": "text",
     "model-match": "text",
+    "normalize": "list",
     "on-miss": "text",
     "out": "path",
     "pace": "text",
@@ -31,7 +33,10 @@ SETTINGS: dict[str, Kind] = {
 }
 """Options that a project's settings files may set."""
 
-INPUT_IGNORED: dict[str, tuple[str, ...]] = {"all": (), "state": ("/input/responses",)}
+INPUT_IGNORED: dict[str, tuple[Pointer, ...]] = {
+    "all": (),
+    "state": (("input", "responses"),),
+}
 """What `--input-match` leaves out: a live model writes what the user is asked for in its words."""
 
 Command = Annotated[
@@ -105,6 +110,14 @@ Ignore = Annotated[
         metavar="POINTER",
         help="A field to leave out of matching; may be repeated.",
         envvar="MCPREC_IGNORE",
+    ),
+]
+Normalize = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RULE",
+        help="What in texts does not count: date, time, uuid, cwd, home, tmp or a regular"
+        " expression; may be repeated.",
     ),
 ]
 Allow = Annotated[

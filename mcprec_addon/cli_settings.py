@@ -11,6 +11,8 @@ from mcprec_addon.options import declared_servers, server_urls, stdio_commands
 
 if TYPE_CHECKING:
     from mcprec_addon.agent_servers import AgentServers
+    from mcprec_addon.match.normal import Places
+    from mcprec_addon.match.rules import Kind, Rule
     from mcprec_addon.redact.own_rules import OwnRules
 
 
@@ -33,6 +35,42 @@ def joined(name: str, given: list[str] | None) -> list[str]:
     added = settings().options.get(name)
     more = added if isinstance(added, list) else []
     return [*(given or []), *(each for each in more if each not in (given or []))]
+
+
+def match_rules(ignore: list[str] | None, normalize: list[str] | None) -> "tuple[Rule, ...]":
+    """Return the rules for matching that were given, and what the project's files add.
+
+    Args:
+        ignore: What was given for ``--ignore``.
+        normalize: What was given for ``--normalize``; None: what ``MCPREC_NORMALIZE`` holds, a
+            rule a line.
+
+    Raises:
+        UsageError: One is no rule; the line names where it was written.
+    """
+    from mcprec_addon.match.rules import rules_of  # noqa: PLC0415
+
+    lines = os.environ.get("MCPREC_NORMALIZE", "").splitlines()
+    given: dict[Kind, list[str]] = {"ignore": ignore or [], "normalize": normalize or lines}
+    variable: dict[Kind, bool] = {
+        "ignore": bool(ignore) and os.environ.get("MCPREC_IGNORE", "").split() == ignore,
+        "normalize": not normalize,
+    }
+    rules: list[Rule] = []
+    for kind, texts in given.items():
+        option = f"MCPREC_{kind.upper()}" if variable[kind] else f"--{kind}"
+        rules += rules_of(kind, texts, origin=option)
+        added = settings().options.get(kind)
+        file = settings().origin.get(kind)
+        rules += rules_of(kind, added if isinstance(added, list) else [], origin=f"{file}: {kind}")
+    return tuple(dict.fromkeys(rules))
+
+
+def places() -> "Places":
+    """Return the paths of this run that rules may mean."""
+    from mcprec_addon.match.normal import Places  # noqa: PLC0415
+
+    return Places(cwd=str(Path.cwd()), home=os.environ.get("HOME", ""))
 
 
 def redaction_rules(file: Path | None) -> "OwnRules":

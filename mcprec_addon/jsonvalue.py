@@ -309,6 +309,21 @@ def matches(rule: Pointer, steps: Pointer) -> bool:
     )
 
 
+def has(value: Json, rule: Pointer) -> bool:
+    """Whether there is anything that a pointer, with ``*`` for any one step, names."""
+    if not rule:
+        return True
+    step, rest = rule[0], rule[1:]
+    match value:
+        case dict():
+            members = value.values() if step == "*" else [value[step]] if step in value else []
+        case list():
+            members = value if step == "*" else value[int(step) :][:1] if step.isdigit() else []
+        case _:
+            return False
+    return any(has(member, rest) for member in members)
+
+
 def without(value: Json, rules: Sequence[Pointer]) -> Json:
     """Return `value` less what the pointers name; the value itself is left as it is."""
     for rule in rules:

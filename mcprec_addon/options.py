@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from mcprec_addon.errors import UsageError
-from mcprec_addon.jsonvalue import Pointer, parse_pointer
 
 _LAST_PORT = 65535
 # Programs that start a package, with the words that stand before its name.
@@ -146,19 +145,6 @@ def secret_values(
 def _variable(name: str) -> str:
     """Return a name as the variable for its address spells it."""
     return re.sub(r"[^A-Z0-9]", "_", name.upper())
-
-
-def pointers(given: Sequence[str], *, option: str = "--ignore") -> tuple[Pointer, ...]:
-    """Return pointers as steps.
-
-    Raises:
-        UsageError: One is no pointer.
-    """
-    try:
-        return tuple(parse_pointer(text) for text in given)
-    except ValueError as error:
-        message = f"{option}: {error}"
-        raise UsageError(message) from error
 
 
 def check_is_agent(command: Sequence[str], out: str) -> None:

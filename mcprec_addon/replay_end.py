@@ -63,6 +63,10 @@ def conclude_replay(
     tally, turned = replayed.player.tally, replayed.turned
     titles = _titles(replayed)
     agent = _shown(command) or "CMD"
+    idle = [
+        f"{rule.origin}: {rule.text} matched nothing in this run; drop it"
+        for rule in replayed.player.idle_rules()
+    ]
     return RunReport(
         misses=tally.misses,
         unused=replayed.player.unused(),
@@ -75,7 +79,7 @@ def conclude_replay(
         absorbed=turned.absorbed,
         allowed=dict.fromkeys(replayed.allowed, 0),
         faults=list(replayed.player.faults.lines()),
-        warnings=list(_warnings(replayed)),
+        warnings=[*_warnings(replayed), *idle],
         child=replayed.child,
         demands=Demands(all_used=all_used, strict=strict),
         given=_failure(replayed),

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mcprec_addon.cli_settings import agent_servers, joined, redaction_rules
+from mcprec_addon.cli_settings import agent_servers, joined, match_rules, redaction_rules
+from mcprec_addon.errors import UsageError
 from mcprec_addon.redact.own_rules import OwnRules
 
 pytestmark = pytest.mark.door
@@ -46,3 +47,20 @@ def test_a_server_that_is_given_takes_the_place_of_one_that_is_set() -> None:
 
     assert sorted(servers.names()) == ["files", "tracker"]
     assert servers.addresses({}, need_all=True) == {"tracker": "http://127.0.0.1:9/mcp"}
+
+
+def test_rules_for_some_calls_are_tables(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They join what is given, and a wrong one is named by its file."""
+    settings = project / "mcprec.toml"
+    settings.write_text('[[match.rules]]\nserver = "tracker"\nnormalize = ["date"]\n')
+    monkeypatch.setenv("MCPREC_NORMALIZE", "uuid\nrun [0-9]+")
+
+    texts = [rule.text for rule in match_rules(["/args/a"], None)]
+
+    assert texts == ["/args/a", "uuid", "run [0-9]+", "server=tracker:date"]
+    settings.write_text('[match]\nnormalize = ["dates"]\n')
+    with pytest.raises(UsageError, match=r"^mcprec\.toml: normalize: 'dates' is no pattern"):
+        match_rules(None, None)
+    settings.write_text('[[match.rules]]\nservr = "tracker"\n')
+    with pytest.raises(UsageError, match=r"match\.rules 1\.servr is no setting; a rule has server"):
+        match_rules(None, None)

@@ -9,7 +9,6 @@ from mcprec_addon.options import (
     check_is_agent,
     listen_address,
     pace_of,
-    pointers,
     secret_values,
     server_urls,
     stdio_commands,
@@ -52,25 +51,6 @@ def test_the_line_names_the_option_as_it_was_typed() -> None:
     """Under mitmdump the same text comes from an option of another name."""
     with pytest.raises(UsageError, match=r"^mcprec_http 'a'"):
         server_urls(["a"], option="mcprec_http")
-    with pytest.raises(UsageError, match=r"^mcprec_ignore: 'a'"):
-        pointers(["a"], option="mcprec_ignore")
-
-
-def test_pointers_are_parsed() -> None:
-    """Escapes are undone, and `*` is left for the rule."""
-    assert pointers(["/args/a~1b", "/request/*/m~0n"]) == (
-        ("args", "a/b"),
-        ("request", "*", "m~n"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("given", "problem"), [("args", "is no pointer"), ("", "leave out everything")]
-)
-def test_a_wrong_pointer_is_refused(given: str, problem: str) -> None:
-    """One that names everything would make every call a hit."""
-    with pytest.raises(UsageError, match=f"^--ignore: .*{problem}"):
-        pointers(["/args/q", given])
 
 
 def test_a_server_in_code_is_named_with_its_command() -> None:

@@ -13,7 +13,7 @@ from mcprec_addon.exchange import (
     Server,
     Transport,
 )
-from mcprec_addon.jsonvalue import parse_pointer
+from mcprec_addon.match.rules import Kind, parse_rule
 
 VERSION: Final = 1
 """The format this version writes, and the only one it reads."""
@@ -153,14 +153,18 @@ def _read_redaction(fields: Fields) -> Redaction:
 
 
 def _read_match(fields: Fields) -> Matching:
-    ignore = fields.texts("ignore")
-    try:
-        for pointer in ignore:
-            parse_pointer(pointer)
-    except ValueError as error:
-        message = f'"match.ignore": {error}'
-        raise RecordProblemError(message) from error
-    return Matching(ignore=ignore, normalize=fields.texts("normalize"), extra=fields.rest)
+    rules: dict[Kind, list[str]] = {
+        "ignore": fields.texts("ignore"),
+        "normalize": fields.texts("normalize"),
+    }
+    for kind, texts in rules.items():
+        for text in texts:
+            try:
+                parse_rule(kind, text)
+            except ValueError as error:
+                message = f'"match.{kind}": {error}'
+                raise RecordProblemError(message) from error
+    return Matching(ignore=rules["ignore"], normalize=rules["normalize"], extra=fields.rest)
 
 
 def _read_config(fields: Fields) -> list[str]:

@@ -2,7 +2,8 @@
 
 The nearest of each counts, from the working directory up to the root of its repository. What both
 set, mcprec.toml decides; lists are joined. A key may be written with underscores for dashes, and
-``match.ignore`` is another way to write ``ignore``.
+``match.ignore`` is another way to write ``ignore``; ``match.rules`` are tables of rules that hold
+for some calls alone.
 """
 
 import difflib
@@ -15,6 +16,7 @@ from typing import Literal, TypeGuard, cast
 
 from mcprec_addon.errors import UsageError
 from mcprec_addon.jsonvalue import shown, visible
+from mcprec_addon.match.rules import SCOPES, rule_text
 
 type Kind = Literal["flag", "text", "list", "path", "paths"]
 """What a setting holds; paths are relative to the file they stand in."""
@@ -196,16 +198,41 @@ def _members(table: dict[str, object]) -> Iterator[tuple[str, str, object]]:
         if key == "match" and isinstance(value, dict):
             for inner, rule in cast("dict[str, object]", value).items():
                 dotted = f"{key}.{inner}"
-                yield dotted, "ignore" if inner == "ignore" else dotted, rule
+                if inner == "rules":
+                    yield from _scoped_rules(rule)
+                else:
+                    yield dotted, inner if inner in ("ignore", "normalize") else dotted, rule
         elif key not in (_SERVERS, _REDACT):
             yield key, key.replace("_", "-"), value
+
+
+def _scoped_rules(value: object) -> Iterator[tuple[str, str, object]]:
+    """Yield the rules of tables that name the calls they are for, as the command line has them."""
+    tables = cast("list[object]", value) if isinstance(value, list) else [value]
+    for at, each in enumerate(tables, 1):
+        key = f"match.rules {at}"
+        table = cast("dict[str, object]", each) if isinstance(each, dict) else {"": each}
+        scope = [(name, of) for name in SCOPES if isinstance(of := table.get(name), str) and of]
+        known = {"ignore", "normalize", *(name for name, _ in scope)}
+        wrong = next((name for name in table if name not in known), None)
+        if wrong is not None or not scope:
+            yield f"{key}.{wrong or SCOPES[0]}", "", table.get(wrong or SCOPES[0])
+            continue
+        for kind in ("ignore", "normalize"):
+            texts = table.get(kind, [])
+            if isinstance(texts, list) and all(map(_is_text, cast("list[object]", texts))):
+                yield key, kind, [rule_text(text, scope) for text in cast("list[str]", texts)]
+            else:
+                yield f"{key}.{kind}", kind, texts
 
 
 def _hint(key: str, known: Mapping[str, Kind]) -> str:
     if key == "tool":
         return f"settings stand in {_OWN} without [tool.mcprec]"
     names = [*known, _SERVERS, _REDACT]
-    rules = ["match.ignore"] if "ignore" in known else []
+    if key.startswith("match.rules"):
+        return f"a rule has {', '.join(SCOPES)}, one at least, and ignore, normalize"
+    rules = ["match.ignore", "match.normalize", "match.rules"] if "ignore" in known else []
     close = difflib.get_close_matches(key.replace("_", "-"), [*names, *rules], 1)
     nearest = f"did you mean {close[0]}; " if close else ""
     return f"{nearest}there are {', '.join(names)}"

@@ -2,25 +2,28 @@
 
 In it: server, method, name, arguments, params and input of an MCP call; provider, path without
 version segment and request of a model call. Never in it: request id, `_meta`, session ids,
-headers, era, what the provider's row calls volatile, and ids that the client made up: those
-count by order of first appearance.
+headers, era, what the provider's row calls volatile, ids that the client made up (those count by
+order of first appearance), and what the rules of a replay leave out.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from mcprec_addon.exchange import (
     Call,
     Exchange,
+    Input,
     Json,
     McpCall,
     ModelAnswer,
     ModelCall,
     ModelExchange,
 )
-from mcprec_addon.jsonvalue import Pointer, canonical, parse_pointer, without
+from mcprec_addon.jsonvalue import Pointer, canonical, has, parse_pointer, without
+from mcprec_addon.match.normal import NAMED, Normal, Pattern, Places, named
+from mcprec_addon.match.rules import Rule
 from mcprec_addon.wire.providers import Api, api_of
 
 _ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id"})
@@ -33,24 +36,52 @@ class Keys:
         self,
         *,
         ignore: Sequence[Pointer] = (),
+        rules: Sequence[Rule] = (),
+        places: Places = Places(),  # noqa: B008  # frozen and empty
         answer_ids: frozenset[str] = frozenset(),
     ) -> None:
         """Set the rules.
 
         Args:
             ignore: Pointers into the record, such as ``/args/since``, to leave out.
+            rules: What else does not count, and for which calls.
+            places: Paths of this replay, for the patterns that mean them.
             answer_ids: Ids that recorded answers minted: they must match themselves.
         """
-        self._ignore = tuple(ignore)
+        self._always = tuple(ignore)
+        self._rules = tuple(rules)
+        self._places = places
+        self._applied: dict[tuple[Rule, ...], _Applied] = {}
         self._answer_ids = answer_ids
 
+    def ignored(self, call: Call) -> tuple[Pointer, ...]:
+        """Return the pointers that are left out of the key of a call."""
+        applied = self._applied_to(call)
+        return self._always if applied is None else applied.ignore
+
+    def idle_rules(self) -> list[Rule]:
+        """Return the rules that no call so far had anything for."""
+        seen = {rule for applied in self._applied.values() for rule in applied.seen()}
+        return [rule for rule in self._rules if rule not in seen]
+
+    def _applied_to(self, call: Call) -> "_Applied | None":
+        if not self._rules:
+            return None
+        governing = tuple(rule for rule in self._rules if rule.governs(call))
+        if governing not in self._applied:
+            self._applied[governing] = _applied(governing, self._always, self._places)
+        return self._applied[governing]
+
     def compared(self, call: Call) -> Call:
-        """Return a call as it is compared: volatile fields gone, made-up ids by appearance."""
+        """Return a call as it is compared: what is volatile gone or in its normal form."""
+        applied = self._applied_to(call)
+        if applied is not None:
+            applied.look_at(call)
         api = api_of(call.provider, call.path) if isinstance(call, ModelCall) else None
-        if api is None or isinstance(call, McpCall):
-            return call
-        request = without(call.request, _request_pointers(api.volatile))
-        return replace(call, request=_rename_ids(request, api, self._answer_ids))
+        if api is not None and isinstance(call, ModelCall):
+            request = without(call.request, _request_pointers(api.volatile))
+            call = replace(call, request=_rename_ids(request, api, self._answer_ids))
+        return call if applied is None or applied.normal is None else applied.normalized(call)
 
     def canonical(self, call: Call) -> bytes:
         """Return the canonical JSON of the key of a call as `compared` gave it."""
@@ -59,7 +90,76 @@ class Keys:
             api = api_of(call.provider, call.path)
             path = api.key_path(call.path) if api is not None else None
             fields["path"] = path or call.path
-        return canonical(without(fields, self._ignore))
+        return canonical(without(fields, self.ignored(call)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Applied:
+    """The rules that govern one kind of calls, ready to be used."""
+
+    ignore: tuple[Pointer, ...]
+    normal: Normal | None
+    patterns: tuple[Rule, ...]
+    unseen: set[Rule]
+    met: set[Rule]
+
+    def look_at(self, call: Call) -> None:
+        """Take note of which fields to ignore a call has."""
+        if not self.unseen:
+            return
+        fields = call.record()
+        found = {rule for rule in self.unseen if has(fields, rule.pointer)}
+        self.unseen.difference_update(found)
+        self.met.update(found)
+
+    def seen(self) -> set[Rule]:
+        """Return the rules that some call had something for."""
+        found = self.normal.found if self.normal is not None else set[int]()
+        return self.met | {self.patterns[place] for place in found}
+
+    def normalized(self, call: Call) -> Call:
+        """Return a call with its texts in their normal form."""
+        if self.normal is None:
+            return call
+        value = self.normal.value
+        if isinstance(call, ModelCall):
+            return replace(call, request=value(call.request))
+        said = call.input
+        return replace(
+            call,
+            name=_normal_name(call, self.normal),
+            args=value(call.args),
+            params=value(call.params),
+            input=said and Input(state=value(said.state), responses=value(said.responses)),
+        )
+
+
+def _normal_name(call: McpCall, normal: Normal) -> str | None:
+    """Return what a call names, an address in its normal form; a tool's name is no text."""
+    if call.name is None or call.method != "resources/read":
+        return call.name
+    form = normal.form(call.name)
+    normal.found.update(form.found)
+    return form.text
+
+
+def _applied(governing: tuple[Rule, ...], always: tuple[Pointer, ...], places: Places) -> _Applied:
+    ignoring = [rule for rule in governing if rule.kind == "ignore"]
+    patterns = tuple(rule for rule in governing if rule.kind == "normalize")
+    own = [rule.pattern for rule in patterns if rule.pattern not in NAMED]
+    made = [
+        named(rule.pattern, places)
+        if rule.pattern in NAMED
+        else Pattern(f"pattern {own.index(rule.pattern) + 1}", (rule.pattern,))
+        for rule in patterns
+    ]
+    return _Applied(
+        ignore=(*always, *(rule.pointer for rule in ignoring)),
+        normal=Normal(made) if made else None,
+        patterns=patterns,
+        unseen={*ignoring},
+        met=set(),
+    )
 
 
 def match_key(call: Call, *, ignore: Sequence[Pointer] = ()) -> str:

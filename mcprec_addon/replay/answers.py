@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from mcprec_addon.exchange import Call, Json, McpAnswer, McpCall, McpEvent, McpExchange, Message
-from mcprec_addon.jsonvalue import Pointer, canonical
+from mcprec_addon.jsonvalue import canonical
 from mcprec_addon.match.keys import Keys
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.replay.miss import Miss, find_miss
@@ -23,7 +23,6 @@ class AnswerCheck:
         keys: Keys,
         bindings: Bindings,
         *,
-        ignore: tuple[Pointer, ...],
         asked: Iterable[Message] = (),
     ) -> None:
         """Prepare.
@@ -31,12 +30,10 @@ class AnswerCheck:
         Args:
             keys: Make the form in which answers are compared.
             bindings: Live values and their placeholders.
-            ignore: Pointers left out of the comparison.
             asked: What servers asked outside of any call.
         """
         self._keys = keys
         self._bindings = bindings
-        self._ignore = ignore
         self._open: dict[tuple[str, bytes], list[tuple[int, McpEvent]]] = defaultdict(list)
         self._outside: dict[tuple[str, bytes], list[tuple[int, McpEvent]]] = defaultdict(list)
         for message in asked:
@@ -63,12 +60,15 @@ class AnswerCheck:
         if event.answer is None:
             return None
         method = f"answer to {event.message['method']}"
-        recorded = McpCall(server=label, method=method, params=event.answer)
-        live = self._bindings.live(McpCall(server=label, method=method, params=response.value))
+        said = McpCall(server=label, method=method, params=event.answer)
+        heard = self._bindings.live(McpCall(server=label, method=method, params=response.value))
+        recorded, live = self._keys.compared(said), self._keys.compared(heard)
         if self._is_same(recorded, live):
             return None
+        if not isinstance(recorded, McpCall):
+            return None
         exchange = McpExchange(seq=seq, call=recorded, answer=McpAnswer(kind="none"))
-        return find_miss(live, [exchange], ignore=self._ignore)
+        return find_miss(live, [exchange], ignore=self._keys.ignored(live))
 
     def _is_same(self, recorded: Call, live: Call) -> bool:
         known, names = self._bindings.shape(self._keys.canonical(recorded))

@@ -7,6 +7,8 @@ from typing import Literal
 
 from mcprec_addon.exchange import Answer, Call, Exchange, Half, McpCall
 from mcprec_addon.jsonvalue import Pointer
+from mcprec_addon.match.normal import Places
+from mcprec_addon.match.rules import Rule
 from mcprec_addon.redact.own_rules import OwnRules
 from mcprec_addon.replay.faults import Fault
 from mcprec_addon.replay.miss import Miss
@@ -27,7 +29,9 @@ class PlayOptions:
         model_strategy: For the model half.
         strict: No tool call is repeated, an ambiguous binding misses.
         halves: Which halves are replayed.
-        ignore: Pointers left out of every key, beside those that the cassette brings along.
+        ignore: Pointers left out of every key, beside what the rules leave out.
+        rules: What does not count, beside the rules that the cassette brings along.
+        places: Paths of this replay, for the rules that mean them.
         faults: Answers that are broken on purpose.
         own_rules: Redaction rules of one's own, which must be those of the recording.
         secrets: Live values that stand for placeholders, by the names of these.
@@ -40,6 +44,8 @@ class PlayOptions:
     strict: bool = False
     halves: frozenset[Half] = frozenset({"mcp", "model"})
     ignore: tuple[Pointer, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    places: Places = field(default_factory=Places)
     check_answers: bool = False
     on_miss: OnMiss = "fail"
     faults: tuple[Fault, ...] = ()

@@ -22,8 +22,9 @@ from mcprec_addon.exchange import (
     Server,
     Via,
 )
-from mcprec_addon.jsonvalue import canonical, parse_pointer
+from mcprec_addon.jsonvalue import canonical
 from mcprec_addon.match.keys import Keys, digest, minted_ids
+from mcprec_addon.match.rules import Rule, rules_in_use
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.replay.advice import advice_text, plain_text, refusal
 from mcprec_addon.replay.answers import AnswerCheck
@@ -51,8 +52,12 @@ class Player:
             for exchange in cassette.exchanges
             if exchange.answer.end != "stopped" and exchange.call.half in options.halves
         ]
-        self._ignore = (*options.ignore, *map(parse_pointer, cassette.header.match.ignore))
-        self._keys = Keys(ignore=self._ignore, answer_ids=minted_ids(self._recorded))
+        self._keys = Keys(
+            ignore=options.ignore,
+            rules=rules_in_use(options.rules, cassette.header.match),
+            places=options.places,
+            answer_ids=minted_ids(self._recorded),
+        )
         self._compared: list[Exchange] = []
         self._filed: dict[str, dict[tuple[str, ...], Shelf]] = defaultdict(dict)
         self._all: list[Filed] = []
@@ -72,7 +77,7 @@ class Player:
         self.tally = Tally()
         self.faults = Faults(options.faults)
         asked = cassette.messages if options.check_answers else ()
-        self._answers = AnswerCheck(self._keys, bindings, ignore=self._ignore, asked=asked)
+        self._answers = AnswerCheck(self._keys, bindings, asked=asked)
 
     def _file(self, exchange: Exchange) -> None:
         # A cassette written or edited by hand may hold what a rule finds in an incoming call.
@@ -133,7 +138,7 @@ class Player:
         miss = self._era_miss(live, fitting, era) or find_miss(
             live,
             self._compared,
-            ignore=self._ignore,
+            ignore=self._keys.ignored(live),
             used_up=len(allowed.items),
             asked=self._asked[counted],
             via=via,
@@ -145,7 +150,10 @@ class Player:
         call, kind = miss.call, self._options.on_miss
         if kind == "fail" or not isinstance(call, McpCall) or call.method != "tools/call":
             return None
-        recorded = miss.nearest.call if miss.nearest is not None else None
+        near = miss.nearest.seq if miss.nearest is not None else None
+        # As it was recorded, not as it was compared.
+        found = (each.call for each in self._recorded if each.seq == near)
+        recorded = next(found, None)
         args = recorded.args if isinstance(recorded, McpCall) else None
         nearest = self._bindings.as_asked(args, call.args)
         text = plain_text(miss) if kind == "plain" else advice_text(miss, nearest)
@@ -259,7 +267,7 @@ class Player:
         miss = find_miss(
             live,
             self._compared,
-            ignore=self._ignore,
+            ignore=self._keys.ignored(live),
             used_up=len(self._model),
             asked=asked,
             via=via,
@@ -315,6 +323,10 @@ class Player:
             case _:
                 return tool not in self._repeatable
 
+    def idle_rules(self) -> list[Rule]:
+        """Return the rules that neither a recorded nor an asked call had anything for."""
+        return self._keys.idle_rules()
+
     def unused(self) -> list[Exchange]:
         """Return what was never handed out, by seq; what has no answer of its own aside."""
         left = [
@@ -326,6 +338,10 @@ class Player:
 
 
 def _with_call(exchange: Exchange, call: Call) -> Exchange:
-    if isinstance(exchange, ModelExchange) and isinstance(call, ModelCall):
-        return replace(exchange, call=call)
-    return exchange
+    match exchange, call:
+        case ModelExchange(), ModelCall():
+            return replace(exchange, call=call)
+        case McpExchange(), McpCall() if call is not exchange.call:
+            return replace(exchange, call=call)
+        case _:
+            return exchange

@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from mcprec_addon.jsonvalue import (
@@ -17,6 +18,7 @@ from mcprec_addon.jsonvalue import (
     shown,
     visible,
 )
+from mcprec_addon.match.normal import Normal, named
 from mcprec_addon.replay.nearest import common_head
 
 if TYPE_CHECKING:
@@ -29,25 +31,12 @@ _SPAN = 80  # characters of the span itself
 _PIECES = 4_000  # words or lines that difflib compares within some 50 ms
 _JSON_LIMIT = 1_000_000  # characters of a text that is worth parsing for a remark
 
-_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?(?:Z|[+-]\d{2}:?\d{2}|UTC|[AaPp][Mm]))?"
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
-_DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?"
-_DATE = (
-    rf"\b\d{{4}}-\d{{2}}-\d{{2}}(?!\d)|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}\b"
-    rf"|{_DAY}\b{_MONTH} \d{{1,2}},? \d{{4}}\b|{_DAY}\b\d{{1,2}} {_MONTH} \d{{4}}\b"
-)
 _COUNTED = r"attempt|retry|counter|sequence|seq|iteration|nonce"
-# In the order they are tried; the first under which both texts become the same names the rule.
-_RULES: Mapping[str, re.Pattern[str]] = {
-    "uuid": re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE),
-    "date": re.compile(_DATE),
-    "time": re.compile(rf"(?:(?<=\dT)|(?<![\d:])){_CLOCK}|\b1[5-9]\d{{8}}(?:\d{{3}})?(?:\.\d+)?\b"),
-    "tmp": re.compile(
-        r"(?:/private)?(?:/var/folders|/var/tmp|/tmp)/[^\s\"'<>:,;)\]}]+"
-        r"|[A-Za-z]:\\[^\s\"'<>]*?\\Temp\\[^\s\"'<>:,;)\]}]+"
-    ),
-    "counter": re.compile(rf"(?i)(?<![a-z])((?:{_COUNTED})(?:[ _:=#-]|\bno\.?){{0,3}})\d+"),
-}
+_COUNTER = re.compile(rf"(?i)(?<![a-z])((?:{_COUNTED})(?:[ _:=#-]|\bno\.?){{0,3}})\d+")
+# In the order they are tried; the first under which both texts become the same is offered.
+_KINDS: Sequence[tuple[str, ...]] = (
+    ("uuid",), ("date",), ("time",), ("tmp",), ("home",), ("date", "time")
+)  # fmt: skip
 _COUNTED_MEMBER = re.compile(
     rf"(?:^|[_-])(?i:{_COUNTED}|retry[_-]count)s?$|[a-z](?:Attempt|Counter|RetryCount|Seq|Nonce)$"
 )
@@ -58,8 +47,8 @@ def volatile(difference: Difference) -> str | None:
     """Return what a difference looks like that changes from run to run by itself.
 
     Returns:
-        ``date``, ``time``, ``uuid``, ``tmp`` (a temporary path) or ``counter``; ``date time``
-        for both in one text; None where the agent asks something else.
+        ``date``, ``time``, ``uuid``, ``tmp`` (a temporary path), ``home`` or ``counter``;
+        ``date time`` for both in one text; None where the agent asks something else.
     """
     match difference.old, difference.new:
         case str(old), str(new):
@@ -76,17 +65,24 @@ def volatile(difference: Difference) -> str | None:
 
 
 def _volatile_text(old: str, new: str) -> str | None:
-    for name, pattern in _RULES.items():
-        if _same_under((name,), old, new):
-            return name if pattern.search(old) else None
-    return "date time" if _same_under(("date", "time"), old, new) else None
+    for names in _KINDS:
+        normal = _normal(names)
+        if normal.form(old) == normal.form(new):
+            return " ".join(names) if normal.form(old).found else None
+    return "counter" if _COUNTER.sub(r"\1", old) == _COUNTER.sub(r"\1", new) else None
 
 
-def _same_under(names: tuple[str, ...], old: str, new: str) -> bool:
-    for name in names:
-        stand_in = rf"\1{name}" if name == "counter" else name
-        old, new = _RULES[name].sub(stand_in, old), _RULES[name].sub(stand_in, new)
-    return old == new
+@cache
+def _normal(names: tuple[str, ...]) -> Normal:
+    return Normal([named(name) for name in names])
+
+
+def _is_only(kind: str, text: object) -> bool:
+    """Whether a text is a volatile span and nothing else."""
+    if not isinstance(text, str):
+        return True
+    form = _normal(tuple(kind.split())).form(text)
+    return len(form.found) > 0 and re.fullmatch(r"(⟨\w+⟩[T ]?)+", form.text) is not None
 
 
 def _is_epoch(value: float) -> bool:
@@ -98,9 +94,12 @@ def offer(difference: Difference) -> str | None:
     kind = volatile(difference)
     if kind is None:
         return None
-    pointer = pointer_text(difference.pointer)
-    looks = {"tmp": "temporary path", "date time": "date and time"}.get(kind, kind)
-    return f"looks like a {looks} that changes by itself: --ignore {_argument(pointer)}"
+    looks = {"tmp": "temporary path", "home": "home folder", "date time": "date and time"}
+    rule = f"--ignore {_argument(pointer_text(difference.pointer))}"
+    # A whole field is left out by its place; in a longer text the rest must go on counting.
+    if kind != "counter" and not _is_only(kind, difference.old):
+        rule = " ".join(f"--normalize {name}" for name in kind.split())
+    return f"looks like a {looks.get(kind, kind)} that changes by itself: {rule}"
 
 
 def _argument(pointer: str) -> str:

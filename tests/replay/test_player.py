@@ -392,6 +392,24 @@ def test_pointers_to_ignore_come_with_the_cassette_too() -> None:
     assert differing(made.play(other.call)) == ["/args/q"]
 
 
+def test_only_the_date_changed() -> None:
+    """The miss prints a rule, with which the same call is a hit; other words still miss."""
+    said_then: Json = {"messages": [{"role": "user", "content": "It is 2026-10-05. Any bugs?"}]}
+    said_now: Json = {"messages": [{"role": "user", "content": "It is 2026-11-30. Any bugs?"}]}
+    more: Json = {"messages": [{"role": "user", "content": "It is 2026-11-30. Any bugs!"}]}
+    recorded = ModelCall(provider="openai", path="/v1/chat/completions", request=said_then)
+    exchange = ModelExchange(seq=1, call=recorded, answer=ModelAnswer(kind="body", value="hello"))
+    header = Header(match=Matching(normalize=["date"]))
+    now = replace(recorded, request=said_now)
+
+    miss = missed(player(exchange).play(now))
+
+    assert "--normalize date" in miss.text()
+    assert said(player(exchange, header=header).play(now)) == "hello"
+    other = player(exchange, header=header).play(replace(recorded, request=more))
+    assert differing(other) == ["/request/messages/0/content"]
+
+
 @pytest.mark.parametrize(("end", "plays"), [("stopped", False), ("left", True), ("cut", True)])
 def test_what_the_recorder_stopped_is_never_handed_out(end: End, plays: bool) -> None:  # noqa: FBT001
     """It says nothing about the server; neither it nor what the client left counts as unused."""
