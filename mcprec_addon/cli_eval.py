@@ -26,6 +26,7 @@ from mcprec_addon.cli_options import (
     OnMissOption,
     Pace,
     Print,
+    RecordModel,
     RedactFile,
     Require,
     Runs,
@@ -61,6 +62,7 @@ def evaluate(
     redact: RedactFile = None,
     report: EvalReportFile = None,
     via: EvalVia = None,
+    record_model: RecordModel = None,
     print_: Print = "env",
     *,
     in_place: InPlace = False,
@@ -102,6 +104,7 @@ def evaluate(
         jobs=jobs,
         required=require,
         timeout_s=run_timeout,
+        record_model=record_model,
         on_end=begin_report(report),
     )
     found = run_eval(run)

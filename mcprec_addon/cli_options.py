@@ -216,6 +216,14 @@ RunTimeout = Annotated[
         envvar="MCPREC_RUN_TIMEOUT",
     ),
 ]
+RecordModel = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="NEW",
+        help="Record the model, and the MCP half as it was answered, into this cassette.",
+        envvar="MCPREC_RECORD_MODEL",
+    ),
+]
 EvalReportFile = Annotated[
     Path | None,
     typer.Option(

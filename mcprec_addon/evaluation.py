@@ -9,11 +9,12 @@ import hashlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcprec_addon import __version__
 from mcprec_addon.doors.child import Child, eval_environment, stops_handled
@@ -24,16 +25,20 @@ from mcprec_addon.doors.run_folder import run_folder
 from mcprec_addon.doors.run_socket import RunSocket
 from mcprec_addon.errors import CassetteFileError, McprecError, UsageError
 from mcprec_addon.eval_doors import EvalDoors, check_way, recorded_way
+from mcprec_addon.eval_recording import begin_recording, end_recording, recording_problems
 from mcprec_addon.exchange import Cassette, Half, Json
 from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.redact.sources import source_variables
 from mcprec_addon.replay.eval_report import EvalReport, joined
-from mcprec_addon.replay.report import RunReport
+from mcprec_addon.replay.report import Exit, RunReport
 from mcprec_addon.replay.score_lines import RunFacts, run_line, score_of
 from mcprec_addon.replay.scores import RunScore, Source, tool_scores
 from mcprec_addon.replay_end import Replayed, conclude_replay
 from mcprec_addon.replay_run import ReplayRun, lines_of, prepare, stage, teller
 from mcprec_addon.run import Ended
+
+if TYPE_CHECKING:
+    from mcprec_addon.doors.recording import Recording
 
 _HALVES: frozenset[Half] = frozenset({"mcp"})
 
@@ -48,6 +53,7 @@ class EvalRun:
         jobs: How many of the runs go on at once.
         required: How many have to pass; None: all.
         timeout_s: How long a run may take; None: for ever.
+        record_model: A cassette to write what the model says into, or None.
         on_end: Told of each run as it ends.
     """
 
@@ -56,6 +62,7 @@ class EvalRun:
     jobs: int = 1
     required: int | None = None
     timeout_s: float | None = None
+    record_model: Path | None = None
     on_end: Callable[[dict[str, Json]], None] = lambda _: None
 
 
@@ -79,7 +86,7 @@ async def evaluate(run: EvalRun) -> EvalReport:
     )
     _, played = prepare(asked)
     way = run.replay.via or recorded_way(played.recorded)
-    check_way(way, jobs=run.jobs)
+    check_way(way, jobs=run.jobs, records=run.record_model is not None)
     played, asked = replace(played, via=way), replace(asked, via=way)
     crew = _Crew(replace(run, replay=asked), played, _source(asked, played.cassette))
     await crew.work()
@@ -89,6 +96,7 @@ async def evaluate(run: EvalRun) -> EvalReport:
         asked=run.runs,
         required=run.required,
         stopped_by=crew.stopped_by,
+        given=crew.given,
     )
 
 
@@ -103,6 +111,8 @@ def _check(run: EvalRun) -> None:
         problem = f"--require {run.required}: there are only {run.runs} runs; raise --runs"
     if run.runs > 1 and not run.replay.command:
         problem = f"--runs {run.runs}: there is no command to run; give it after --"
+    if run.runs > 1 and run.record_model is not None:
+        problem = f"--record-model: one cassette holds one run; drop --runs {run.runs}"
     if run.jobs > 1 and run.replay.in_place:
         problem = "--in-place: one config cannot be swapped for several runs at once; drop --jobs"
     if problem is not None:
@@ -175,6 +185,7 @@ class _Crew:
         source: Where their numbers come from.
         scores: Those that ended.
         stopped_by: The signal that ended the eval early, or None.
+        given: How the eval ends whatever its runs came to, or None.
     """
 
     def __init__(self, run: EvalRun, played: PlayedServers, source: Source) -> None:
@@ -184,6 +195,7 @@ class _Crew:
         self.source = source
         self.scores: list[RunScore] = []
         self.stopped_by: int | None = None
+        self.given: Exit | None = None
 
     async def work(self) -> None:
         """Run all of them, so many at once as there are jobs.
@@ -251,14 +263,11 @@ class _Crew:
     async def _played_once(self, life: _Life) -> tuple[Replayed, Ended]:
         """Open the doors of one run, run the agent and close them."""
         run, played = self._run.replay, self._played
-        environment = eval_environment(
-            os.environ,
-            used={
-                *source_variables(played.cassette.header.redaction),
-                *played.servers.credentials(),
-            },
-            keep=run.keep,
-        )
+        used = {
+            *source_variables(played.cassette.header.redaction),
+            *played.servers.credentials(),
+        }
+        environment = eval_environment(os.environ, used=used, keep=run.keep)
         tell = teller(run)
         player, responder = stage(
             played.cassette,
@@ -269,6 +278,9 @@ class _Crew:
             on_miss=tell,
         )
         responder.know(played.addresses(os.environ))
+        recording = self._recording(used, environment)
+        if recording is not None:
+            responder.on_answer = recording.replayed
         with run_folder() as folder:
             made = lines_of(player, responder, halves=_HALVES, on_miss=tell)
             socket = RunSocket(folder, replaying_lines(made, pace=run.pace))
@@ -279,8 +291,12 @@ class _Crew:
                 socket=socket,
                 folder=folder,
                 child=partial(life.made, self._run),
+                recording=recording,
             )
-            ended = await doors.run_child(environment)
+            try:
+                ended = await doors.run_child(environment)
+            finally:
+                self._recorded(recording)
         replayed = Replayed(
             cassette=played.cassette,
             player=player,
@@ -293,6 +309,24 @@ class _Crew:
             declared=played.options(),
         )
         return replayed, ended
+
+    def _recording(self, used: Iterable[str], environment: Mapping[str, str]) -> "Recording | None":
+        run, out = self._run.replay, self._run.record_model
+        if out is None:
+            return None
+        dummies = {name: environment[name] for name in used if name in environment}
+        own = run.options.own_rules
+        return begin_recording(out, self._played, own, dummies=dummies, say=run.say)
+
+    def _recorded(self, recording: "Recording | None") -> None:
+        if recording is None:
+            return
+        recorded = end_recording(recording, self._played, self._run.replay.path)
+        self.source = replace(self.source, models=recording.models())
+        self._run.replay.say(recorded.line())
+        problems = recording_problems(recorded)
+        if problems:
+            self.given = Exit(status=4, cause="; ".join(problems))
 
 
 def join_reports(paths: Sequence[Path], *, required: int | None) -> EvalReport:

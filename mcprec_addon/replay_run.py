@@ -279,7 +279,9 @@ def lines_of(
         if "mcp" not in halves:
             responder.turned.refused[label] += 1
             return None
-        return LineResponder(player, responder.feed, label, on_miss=on_miss)
+        return LineResponder(
+            player, responder.feed, label, on_miss=on_miss, on_answer=responder.on_answer
+        )
 
     return made
 

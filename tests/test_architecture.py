@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("agent_servers",),
     ("run", "played_servers", "replay_end"),
     ("replay_run",),
-    ("serving", "eval_doors"),
+    ("serving", "eval_doors", "eval_recording"),
     ("evaluation", "self_check", "doctor", "demo"),
     ("look", "cleaning", "addon_run"),
     ("cli_options",),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from mitmproxy import http, tls
 
 from mcprec_addon.doors.http_connection import Handler
-from mcprec_addon.doors.mitm import Chain, request_of
+from mcprec_addon.doors.mitm import Chain, RecordAddon, request_of
 from mcprec_addon.doors.routes import HOST
 from mcprec_addon.wire.http import HttpRequest, Reply
 
@@ -30,14 +30,23 @@ class LedAddon:
 
     name = "mcprec-led"
 
-    def __init__(self, takes: Callable[[HttpRequest], bool], *, port: int, chain: Chain) -> None:
+    def __init__(
+        self,
+        takes: Callable[[HttpRequest], bool],
+        *,
+        port: int,
+        chain: Chain,
+        records: RecordAddon | None = None,
+    ) -> None:
         """Prepare.
 
         Args:
             takes: Whether a request is of the MCP half.
             port: The door.
             chain: Scheme, host and port of a request -> the office proxy it goes through.
+            records: Records what passes; None: nothing is recorded.
         """
+        self._records = records
         self._takes = takes
         self._port = port
         self._chain = chain
@@ -45,13 +54,18 @@ class LedAddon:
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Send a request on through the user's own proxy, if there is one."""
+        if self._records is not None:
+            self._records.requestheaders(flow)
+            return
         asked = flow.request
         flow.server_conn.via = self._chain(asked.scheme, asked.host, asked.port)
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Lead a request to the door, or let it go on as it was meant to."""
         request = request_of(flow)
-        if not self._takes(request):
+        if flow.response is not None or not self._takes(request):
+            if self._records is not None:
+                self._records.request(flow)
             return
         flow.server_conn.via = None
         flow.request.headers[_URL] = request.url
@@ -62,8 +76,20 @@ class LedAddon:
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Let every answer through as it comes."""
-        if flow.response is not None:
+        if self._records is not None:
+            self._records.responseheaders(flow)
+        elif flow.response is not None:
             flow.response.stream = True
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """End an exchange whose answer arrived whole."""
+        if self._records is not None:
+            self._records.response(flow)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """End an exchange that broke."""
+        if self._records is not None:
+            self._records.error(flow)
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """Note a client that does not trust our certificate."""

@@ -25,9 +25,12 @@ from mcprec_addon.errors import McprecError, RecordingError
 from mcprec_addon.exchange import (
     Cassette,
     End,
+    Era,
     EventGroup,
     Exchange,
     Header,
+    McpAnswer,
+    McpCall,
     Message,
     Noise,
     Via,
@@ -67,7 +70,7 @@ class Recording:
         died: Stdio servers that exited by themselves before they answered, and how.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (all of it is settled before the first call)
         self,
         target: Path,
         *,
@@ -75,6 +78,7 @@ class Recording:
         commands: Mapping[str, str] | None = None,
         known: Iterable[Known] = (),
         rules: Rules | None = None,
+        behind: Header | None = None,
         on_failure: Callable[[McprecError], None] = lambda _: None,
     ) -> None:
         """Open the journal beside `target`.
@@ -85,6 +89,8 @@ class Recording:
             commands: Programs of declared stdio servers by label.
             known: Secrets known before the first call.
             rules: What counts as a secret; by default the built-in rules.
+            behind: Header of a cassette of which a replay is recorded: its placeholders stand
+                for themselves, its servers are ours.
             on_failure: Called once, at the first error that makes the recording incomplete.
 
         Raises:
@@ -93,10 +99,15 @@ class Recording:
         self.target = target
         self.recorded_at = datetime.now(UTC)
         self._journal = Journal(target)
-        self._redactor = Redactor(rules or default_rules(), nonce=secrets.token_hex(4))
+        self._behind = (behind or Header()).redaction
+        recorded = self._behind.placeholders
+        self._redactor = Redactor(
+            rules or default_rules(), nonce=secrets.token_hex(4), recorded=recorded
+        )
         for each in known:
             self._redactor.learn(each.secret, source=each.source)
         self._recorder = Recorder(self._keep)
+        self._recorder.seen.servers |= (behind or Header()).servers
         self._intake = Intake(self._recorder, urls)
         self._commands = dict(commands or {})
         self._declared = (*urls, *self._commands)
@@ -127,6 +138,12 @@ class Recording:
         if tap is not None:
             self._taps.append(tap)
         return tap
+
+    def replayed(self, call: McpCall, answer: McpAnswer, era: Era) -> None:
+        """Take a call that a replay has answered, and what it got."""
+        at_ms = self.now_ms()
+        pending = self._recorder.begin(call, at_ms=at_ms, via=None, era=era)
+        self._recorder.finish(pending, answer, at_ms=at_ms)
 
     def lines(self, label: str) -> LineIntake:
         """Return what takes the lines of one process of a stdio server."""
@@ -186,6 +203,11 @@ class Recording:
             case _:
                 return self._redactor.exchange(item)
 
+    def models(self) -> tuple[str, ...]:
+        """Return the names of the models that were asked."""
+        names = (use.name for use in self._recorder.seen.models)
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
     def close(self, *, config: tuple[str, ...] = ()) -> Recorded:
         """End what is still open, write the cassette in one step and remove the journal.
 
@@ -217,7 +239,10 @@ class Recording:
         asked = {label: each for label, each in seen.servers.items() if label in seen.contacted}
         seen.servers = asked
         header = header_of(seen, recorded_at=self.recorded_at)
-        whole = replace(header, redaction=closed.redaction, config=list(config))
+        redaction = replace(
+            closed.redaction, sources={**self._behind.sources, **closed.redaction.sources}
+        )
+        whole = replace(header, redaction=redaction, config=list(config))
         put_cassette(self.target, cassette_of(closed, whole), check=self._check_leaks())
         self._journal.remove()
         return closed

@@ -83,6 +83,7 @@ class Redactor(walk.Change):
             recorded: Placeholders by class of a finished cassette; they are no secrets.
         """
         self._rules = rules
+        self._recorded = recorded
         self.table = Table(mint or (lambda cls, number: private(nonce, cls, number)))
         self._finder = Finder(rules, self._placeholder, covered=covering(nonce, recorded))
         self._fields = Fields(self._finder)
@@ -260,6 +261,7 @@ class Redactor(walk.Change):
             [self._again(each) for each in exchanges],
             [self.message(each) for each in messages],
             [self.noise(each) for each in noise],
+            behind=self._recorded,
         )
         secrets = self.table.secrets()
         sources = {

@@ -3,21 +3,35 @@
 It speaks of the recording alone and never answers with the nearest call's answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from mcprec_addon.exchange import Json, McpAnswer, McpCall
+from mcprec_addon.exchange import Era, Json, McpAnswer, McpCall
 from mcprec_addon.jsonvalue import dumps, one_line, pointer_text
 from mcprec_addon.replay.miss import Miss
+from mcprec_addon.wire.jsonrpc import MISS_CODE
 
 _NOTHING = "No data for this call: "
 _LONGEST = 8000  # characters of arguments: a file's content in them would fill a model's context
 _NAMED = 5
+
+type OnAnswer = Callable[[McpCall, McpAnswer, Era], None]
+"""Takes a call, what it gets, and the era it is spoken in."""
+
+
+def unheard(call: McpCall, answer: McpAnswer, era: Era) -> None:
+    """Take a call and what it gets, and do nothing."""
+    del call, answer, era
 
 
 def refusal(text: str) -> McpAnswer:
     """Return a result that says that a tool call failed, and why."""
     content: list[Json] = [{"type": "text", "text": text}]
     return McpAnswer(kind="result", value={"content": content, "isError": True})
+
+
+def missed_answer(miss: Miss) -> McpAnswer:
+    """Return the error that a missed call gets where it gets no advice."""
+    return McpAnswer(kind="error", value={"code": MISS_CODE, "message": miss.message()})
 
 
 def plain_text(miss: Miss) -> str:

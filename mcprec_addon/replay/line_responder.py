@@ -9,6 +9,7 @@ from functools import partial
 
 from mcprec_addon.exchange import McpAnswer
 from mcprec_addon.jsonvalue import canonical
+from mcprec_addon.replay.advice import OnAnswer, missed_answer, unheard
 from mcprec_addon.replay.faults import broken_lines, ends_server
 from mcprec_addon.replay.feed import Feed, Stream
 from mcprec_addon.replay.miss import Miss
@@ -60,6 +61,7 @@ class LineResponder:
         label: str,
         *,
         on_miss: Callable[[Miss], None] = lambda _: None,
+        on_answer: OnAnswer = unheard,
     ) -> None:
         """Prepare.
 
@@ -68,11 +70,13 @@ class LineResponder:
             feed: Hands out what the server sent on its own.
             label: The server's label in the cassette.
             on_miss: Told of each miss as it happens.
+            on_answer: Told of each call and what it gets.
         """
         self._player = player
         self._feed = feed
         self._label = label
         self._on_miss = on_miss
+        self._on_answer = on_answer
         self._listens: dict[bytes, Stream] = {}
         self.stream = feed.stream(label, encode=_line)
 
@@ -118,6 +122,7 @@ class LineResponder:
         if isinstance(found, Miss):
             self._on_miss(found)
             advice = self._player.advice(found, era)
+            self._on_answer(call, advice or missed_answer(found), era)
             error = Piece(0, error_bytes(one.id, MISS_CODE, found.message()))
             told = (error,) if advice is None else mcp.messages_of(advice, mcp.caller_of(one))
             return LineReply(told)
@@ -125,6 +130,7 @@ class LineResponder:
         if not isinstance(answer, McpAnswer):
             message = f"#{found.exchange.seq} is no MCP exchange"
             raise TypeError(message)
+        self._on_answer(call, answer, era)
         if found.fault is not None:
             lines = mcp.messages_of(answer, mcp.caller_of(one), ms=found.exchange.ms or 0)
             broken = broken_lines(lines, found.fault, one)

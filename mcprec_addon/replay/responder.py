@@ -22,6 +22,7 @@ from mcprec_addon.exchange import (
     ModelCall,
     Via,
 )
+from mcprec_addon.replay.advice import OnAnswer, missed_answer, unheard
 from mcprec_addon.replay.faults import broken_mcp, broken_model
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import Hit
@@ -71,6 +72,7 @@ class Responder:
     Attributes:
         turned: What came in and was not answered.
         feed: Hands out what servers sent on their own.
+        on_answer: Told of each MCP call and what it gets.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Responder:
         self._player = player
         self._halves = halves
         self._on_miss = on_miss
+        self.on_answer: OnAnswer = unheard
         self._sessions: dict[str, set[str]] = {}
         self._minted = 0
         self._labels = {
@@ -230,6 +233,7 @@ class Responder:
         if isinstance(found, Miss):
             self._on_miss(found)
             advice = self._player.advice(found, era)
+            self.on_answer(call, advice or missed_answer(found), era)
             if advice is not None:
                 return mcp_reply.reply_of(advice, caller)
             return mcp_reply.miss_reply(one.id, found.message())
@@ -237,6 +241,7 @@ class Responder:
         if not isinstance(answer, McpAnswer):
             message = f"#{found.exchange.seq} is no MCP exchange"
             raise TypeError(message)
+        self.on_answer(call, answer, era)
         if one.method == mcp.LISTEN and answer.kind != "error" and found.fault is None:
             return self._streams.listen(label, one, found, answer)
         reply = mcp_reply.reply_of(
