@@ -13,6 +13,7 @@ from mcprec_addon.exchange import Half, McpCall
 from mcprec_addon.replay.play import Hit, PlayOptions
 from mcprec_addon.replay_end import conclude_replay
 from mcprec_addon.replay_run import ReplayRun, present_halves, replay, stage
+from tests.peers.live_model import KEY, live_model
 from tests.test_cli import CASSETTE
 
 pytestmark = pytest.mark.door
@@ -184,3 +185,27 @@ def test_a_replay_connects_to_nothing_beyond_loopback(tmp_path: Path) -> None:
     assert tried == []
     assert replayed.turned.refused == {"example.com": 1}
     assert replayed.child == 1
+
+
+def test_no_replay_reaches_a_live_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None means none, though the model is up and its key is set; the line says what would."""
+    path = cassette(tmp_path)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    script = (
+        "import os, urllib.error, urllib.request as u\n"
+        "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        'body = b\'{"model": "errs", "messages": []}\'\n'
+        "key = {'authorization': 'Bearer ' + os.environ['OPENAI_API_KEY']}\n"
+        "try: u.urlopen(u.Request(url, body, key))\n"
+        "except urllib.error.HTTPError as error: assert b'mcprec eval' in error.read()\n"
+        "else: raise SystemExit('a live model answered')\n"
+    )
+    with live_model() as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+        replayed = asyncio.run(replay(ReplayRun(path=path, command=[sys.executable, "-c", script])))
+
+    assert replayed.child == 0
+    assert "mcprec eval lets a live model play" in conclude_replay(replayed, path=path).text()
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
