@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import bench_memory
+import bench_redact
 import bench_stdio
 from bench_load import Upstream, first_event_s, requests_per_s, sdk_calls_per_s
 from bench_parts import (
@@ -48,6 +49,7 @@ _LINEAR = 12  # times as long for ten times as much, with room for a cold cache
 _MOST_ADDED_US = 1000
 _MOST_GROWN_MIB = 150
 _MOST_LATE_MS = 100
+_MOST_REDACTION = {"recorded": 0.15, "replayed": 0.20}
 _REQUESTS = 600  # a round of one load: long enough to hide the start, short enough for five
 
 
@@ -267,6 +269,45 @@ def _played_rows(found: dict[str, Measured]) -> Iterator[Row]:
     yield Row(name, f"{late:.0f} ms", "<= 100 ms", late <= _MOST_LATE_MS)
 
 
+async def redacting(folder: Path, rounds: int) -> list[Row]:
+    """(g) What redaction adds to a recorded and a replayed call, and texts made to be slow."""
+    rows: list[Row] = []
+    upstream = await Upstream.started()
+    path = big_cassette(folder / "g.mcp", 1)
+    params: Json = {"name": "get", "arguments": {"id": 0, "pad": f"{0:0400d}"}}
+    asked = dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    with ExitStack() as stack:
+        live = stack.enter_context(recorder(folder / "live.mcp", upstream.port))
+        played = stack.enter_context(replayer(path, "--model-match", "exact"))
+        load = partial(requests_per_s, path="/mcp", clients=1, total=_REQUESTS)
+        rates = await medians(
+            {
+                "recorded": partial(load, live.port_for("/mcp"), body=RPC_BODY),
+                "replayed": partial(load, played.port_for("/mcp"), body=asked),
+            },
+            rounds,
+        )
+    await upstream.close()
+    costs = {
+        "recorded": bench_redact.recorded_s(folder, rounds),
+        "replayed": bench_redact.replayed_s(rounds, with_secrets=False),
+    }
+    for name, cost in costs.items():
+        whole = 1 / rates[name]
+        share = cost / (whole - cost)
+        figure = f"{cost * 1e6:.0f}/{(whole - cost) * 1e6:.0f} us {share:.0%}"
+        least = _MOST_REDACTION[name]
+        title = f"g redaction of a {name} call / the rest of it"
+        rows.append(Row(title, figure, f"< {least:.0%}", share < least))
+    more = bench_redact.replayed_s(rounds, with_secrets=True)
+    rows.append(Row("g redaction of a replayed call with an address in it", f"{more * 1e6:.0f} us"))
+    for name, grew in bench_redact.growth(rounds).items():
+        figure = ", ".join(f"{each:.1f}x" for each in grew)
+        is_linear = max(grew) <= _LINEAR
+        rows.append(Row(f"g ten times, ten times again: {name}", figure, "<= 12x", is_linear))
+    return rows
+
+
 async def streaming(folder: Path, rounds: int) -> list[Row]:
     """(h) Memory while 200 MB of events are recorded and replayed, as ten streams and as one."""
     del rounds  # memory hardly differs from run to run, and each takes its minute
@@ -288,6 +329,7 @@ PARTS = {
     "d": missing,
     "e": starting,
     "f": piping,
+    "g": redacting,
     "h": streaming,
 }
 

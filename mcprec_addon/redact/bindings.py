@@ -187,7 +187,11 @@ class _Restoring(walk.Change):
     def __init__(self, bound: Mapping[str, str], finals: Finals) -> None:
         self._bound = bound
         self._finals = finals
-        self._cores = {core: name for name in bound for core in base64_cores(_inside_base64(name))}
+        # Several names may share one: base64 cuts their last characters in two.
+        self._cores: dict[str, list[str]] = {}
+        for placeholder in map(_inside_base64, bound):
+            for core in base64_cores(placeholder):
+                self._cores.setdefault(core, []).append(placeholder)
 
     def text(self, text: str) -> str:
         return self._restored(text, is_json=_is_json(text))
@@ -219,15 +223,17 @@ class _Restoring(walk.Change):
 
     def _restored(self, text: str, *, is_json: bool) -> str:
         text = self._plain(text, is_json=is_json)
-        for core, name in self._cores.items():
+        for core, names in self._cores.items():
             at = text.find(core)
-            if at < 0:
-                continue
-            runs = runs_around(text, at, at + len(core))
-            run = next((run for run in runs if _inside_base64(name) in run.text), None)
-            if run is not None:
-                code = run.encoded(self._plain(run.text, is_json=False))
-                text = text[: run.start] + code + text[run.end :]
+            while at >= 0:
+                end = at + len(core)
+                runs = runs_around(text, at, end)
+                run = next((run for run in runs if any(name in run.text for name in names)), None)
+                if run is not None:
+                    code = run.encoded(self._plain(run.text, is_json=False))
+                    text = text[: run.start] + code + text[run.end :]
+                    end = run.start + len(code)
+                at = text.find(core, end)
         return text
 
     def _plain(self, text: str, *, is_json: bool) -> str:

@@ -224,3 +224,16 @@ def test_a_number_is_said_from_outside_in_any_spelling() -> None:
     )
     clean = made.live(lookup("(0049) is +49305550101, 4242 4242 4242 4242"))
     assert clean.record()["args"] == {"mail": "(0049) is +12015550101, 4000 0099 0000 0012"}
+
+
+def test_base64_of_two_placeholders_is_told_apart() -> None:
+    """Base64 cuts the number at the end of a placeholder in two, so both look alike there."""
+    bindings = Bindings(Redaction(placeholders={"api-key": 2}), default_rules())
+    values = {"api-key-1": "tt-4410-nobody-knows", "api-key-2": "kx91-secret-value"}
+    bindings.known(values)
+    codes: list[Json] = [b64encode(f"x {name} y".encode()).decode() for name in values]
+
+    answer = bindings.restore(McpAnswer(kind="result", value=[*codes, " ".join(map(str, codes))]))
+
+    told = [b64encode(f"x {value} y".encode()).decode() for value in values.values()]
+    assert answer.value == [*told, " ".join(told)]
