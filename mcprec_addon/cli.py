@@ -39,6 +39,7 @@ from mcprec_addon.cli_options import (
     Print,
     RedactFile,
     Report,
+    Save,
     Secret,
     ShowRedactions,
     Stdio,
@@ -196,8 +197,10 @@ def replay(
     strict: Strict = False,
     all_used: AllUsed = False,
     check_answers: CheckAnswers = False,
+    save: Save = False,
 ) -> int:
     """Run the agent against a cassette, with no server, no credential and no network."""
+    from mcprec_addon.doors.header_file import save_rules  # noqa: PLC0415
     from mcprec_addon.doors.report_file import check_report, write_report  # noqa: PLC0415
     from mcprec_addon.replay.faults import faults_of  # noqa: PLC0415
     from mcprec_addon.replay.play import PlayOptions  # noqa: PLC0415
@@ -233,8 +236,11 @@ def replay(
         say=say,
         announce=announcer(print_),
     )
+    replayed = run_replay(run)
+    for rule in save_rules(cassette, replayed.cassette.header, options.rules) if save else ():
+        say(f"{cassette}: saved --{rule.kind} {shlex.quote(rule.text)}")
     found = conclude_replay(
-        run_replay(run), path=cassette, strict=strict, all_used=all_used, command=run.command
+        replayed, path=cassette, strict=strict, all_used=all_used, command=run.command
     )
     typer.echo(found.text(), err=True)
     if report is not None:

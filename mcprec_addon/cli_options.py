@@ -120,6 +120,10 @@ Normalize = Annotated[
         " expression; may be repeated.",
     ),
 ]
+Save = Annotated[
+    bool,
+    typer.Option("--save", help="Write the rules for matching into the cassette, for next time."),
+]
 Allow = Annotated[
     list[str] | None,
     typer.Option(

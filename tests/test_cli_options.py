@@ -7,8 +7,9 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from mcprec_addon import cli, cli_options
 
-# MCPREC_CONFIG is what a run tells its child; how to print is asked for by a person.
-WITHOUT_A_VARIABLE = {"config", "print_", "force", "stdio"}
+# MCPREC_CONFIG is what a run tells its child; how to print, and what to keep, is asked for by a
+# person. Commands and patterns have spaces, so their variables are read by lines.
+WITHOUT_A_VARIABLE = {"config", "print_", "force", "save", "stdio", "normalize"}
 RUNS = [cli.record, cli.replay]
 
 
