@@ -326,7 +326,7 @@ class _Doors:
         own = [f"{HOST}:{number}" for number in (port, *ports.values())]
         return Doors(
             proxy=f"http://{HOST}:{port}",
-            model=model_doors(port, model_upstreams({})) if by_url else {},
+            model=model_doors(port, model_upstreams({}, is_live=False)) if by_url else {},
             servers=self.played.urls(ports, os.environ),
             direct=[*own, *run.allow],
         )

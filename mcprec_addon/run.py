@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from mcprec_addon.agent_servers import AgentServers, Lead
 from mcprec_addon.doors.agent_config import AgentConfig
@@ -200,13 +200,32 @@ async def _listen(
     return ports
 
 
-def model_upstreams(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return where each provider's traffic goes: a base-URL variable already set, or its API."""
+def model_upstreams(environment: Mapping[str, str], *, is_live: bool = True) -> dict[str, str]:
+    """Return where each provider's traffic goes: a base-URL variable already set, or its API.
+
+    Args:
+        environment: The environment mcprec was started with.
+        is_live: Whether a live API is to answer. One whose clients sign its address is then
+            left to the proxy.
+    """
     found: dict[str, str] = {}
     for name, provider in PROVIDERS.items():
         set_already = (environment.get(variable) for variable in provider.base_url_variables)
-        found[name] = next((value for value in set_already if value), provider.upstream)
+        value = next((value for value in set_already if value), None)
+        if value is not None:
+            found[name] = _with_scheme(value, urlsplit(provider.upstream))
+        elif not (is_live and provider.signs_host):
+            found[name] = provider.upstream
     return found
+
+
+def _with_scheme(address: str, usual: SplitResult) -> str:
+    """Return a base URL; of what is only a host and perhaps a port, one with scheme and port."""
+    if "://" in address:
+        return address
+    port = urlsplit(f"//{address}").port or usual.port
+    host = urlsplit(f"//{address}").hostname or usual.hostname
+    return f"{usual.scheme}://{host}" + (f":{port}" if port else "")
 
 
 def _record_doors(run: RecordRun, ports: _Ports, urls: Mapping[str, str]) -> Doors:

@@ -146,7 +146,9 @@ async def _serve(
     port = await front.listen(host, asked)
     shown = f"[{host}]" if ":" in host else host
     servers = {label: f"http://{shown}:{port}{_PATH}{quote(label, safe='')}" for label in labels}
-    doors = Doors(model=model_doors(port, model_upstreams({}), host=shown), servers=servers)
+    doors = Doors(
+        model=model_doors(port, model_upstreams({}, is_live=False), host=shown), servers=servers
+    )
     try:
         announce(Served(servers=servers, variables=doors.variables()))
         await until_stopped()

@@ -24,9 +24,10 @@ from mcprec_addon.exchange import (
 from mcprec_addon.jsonvalue import Pointer, canonical, has, parse_pointer, without
 from mcprec_addon.match.normal import NAMED, Normal, Pattern, Places, named
 from mcprec_addon.match.rules import Rule
-from mcprec_addon.wire.providers import Api, api_of
+from mcprec_addon.wire.provider import Api
+from mcprec_addon.wire.providers import api_of
 
-_ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id"})
+_ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id", "toolUseId"})
 
 
 class Keys:

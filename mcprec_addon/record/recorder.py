@@ -31,6 +31,7 @@ from mcprec_addon.exchange import (
     Via,
 )
 from mcprec_addon.wire import mcp
+from mcprec_addon.wire.providers import model_name, temperature
 
 type Item = Exchange | Message | Noise | EventGroup
 """What a recording is made of, in the order in which it becomes known."""
@@ -217,12 +218,10 @@ class Recorder:
         )
 
     def _see_model(self, call: ModelCall) -> None:
-        request = call.request if isinstance(call.request, dict) else {}
-        name = request.get("model")
         use = ModelUse(
             provider=call.provider,
-            name=name if isinstance(name, str) else None,
-            temperature=request.get("temperature"),
+            name=model_name(call),
+            temperature=temperature(call),
         )
         if use not in self.seen.models:
             self.seen.models.append(use)

@@ -68,6 +68,7 @@ MODEL = Scope(
             "obfuscation",
             "b64_json",
             "partial_image_b64",
+            "redactedContent",
         }
     ),
     ids=frozenset(
@@ -76,6 +77,7 @@ MODEL = Scope(
             "call_id",
             "tool_call_id",
             "tool_use_id",
+            "toolUseId",
             "previous_response_id",
             "item_id",
             "response_id",
@@ -245,13 +247,21 @@ def _open_member(
 
 def _inner(value: dict[str, Json], key: str, scope: Scope) -> Scope:
     member = value[key]
-    if key in scope.data or (key == "input" and value.get("type") in _TOOL_USES):
+    if (
+        key in scope.data
+        or (key == "input" and _is_tool_use(value))
+        or (key == "response" and "name" in value)
+    ):
         return DATA
     if key in scope.schemas and isinstance(member, dict) and _SCHEMA_SIGNS & member.keys():
         return _NAMELESS
     if key == "logprobs":  # its ``token`` members are pieces of text
         return _NAMELESS
     return scope
+
+
+def _is_tool_use(value: dict[str, Json]) -> bool:
+    return value.get("type") in _TOOL_USES or "toolUseId" in value
 
 
 def _is_exempt(value: dict[str, Json], key: str, scope: Scope) -> bool:

@@ -86,6 +86,15 @@ CHANNELS: Mapping[str, tuple[Channel, ...]] = {
         Channel(delta=("delta", "thinking"), by=_BLOCK),
         Channel(delta=("delta", "partial_json"), by=_BLOCK),
     ),
+    "gemini": (Channel(delta=parse_pointer("/candidates/*/content/parts/*/text")),),
+    "ollama": tuple(
+        Channel(delta=parse_pointer(each))
+        for each in ("/message/content", "/message/thinking", "/response", "/thinking")
+    ),
+    "bedrock": tuple(
+        Channel(delta=parse_pointer(f"/delta/{each}"))
+        for each in ("text", "toolUse/input", "reasoningContent/text")
+    ),
     MCP: (
         Channel(delta=("params", "message"), method="notifications/progress"),
         *(

@@ -4,6 +4,7 @@ from mcprec_addon.exchange import Call, Json, ModelCall
 from mcprec_addon.wire.providers import api_of
 
 _MEMBERS = ("messages", "input", "contents")  # for endpoints that have no row
+_RESULTS = frozenset({"functionResponse", "toolResult"})  # members of a message's parts
 
 
 def conversation_member(call: Call) -> str | None:
@@ -40,4 +41,4 @@ def is_tool_result(message: Json) -> bool:
 def _is_result_block(block: Json) -> bool:
     if not isinstance(block, dict):
         return False
-    return block.get("type") == "tool_result" or "functionResponse" in block
+    return block.get("type") == "tool_result" or not _RESULTS.isdisjoint(block)

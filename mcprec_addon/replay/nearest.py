@@ -29,7 +29,7 @@ _FINALISTS = 12  # compared exactly and with difflib: some 20 ms for prompts of 
 _LEAVES = 100_000  # leaves looked at while sieving: about a tenth of a second
 _TEXT = 2_000_000  # characters of text sieved for words in common, likewise
 _WORDS = 150  # words of a text that difflib compares: some 2 ms
-_ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id"})
+_ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id", "toolUseId"})
 _WORD = re.compile(r"\w+|[^\w\s]+")
 
 

@@ -16,6 +16,7 @@ from mcprec_addon.exchange import (
 )
 from mcprec_addon.jsonvalue import one_line, shown
 from mcprec_addon.upkeep.layout import columns, count_text, cut
+from mcprec_addon.wire.providers import model_name
 from mcprec_addon.wire.titles import asked_of, call_title
 
 _LONG_NAME = re.compile(r"([0-9a-f]{16})[0-9a-f]{48}")  # no page is wide enough for one
@@ -178,9 +179,7 @@ def _models(cassette: Cassette) -> list[tuple[str, str, int, int]]:
     for exchange in cassette.exchanges:
         if not isinstance(exchange, ModelExchange):
             continue
-        request = exchange.call.request
-        name = request.get("model") if isinstance(request, dict) else None
-        key = exchange.call.provider, name if isinstance(name, str) else ""
+        key = exchange.call.provider, model_name(exchange.call) or ""
         calls[key] += 1
         streamed[key] += exchange.answer.kind == "events"
     for use in cassette.header.model:

@@ -1,12 +1,21 @@
 """Model API requests and their answers, whole or streamed."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from http import HTTPStatus
 from urllib.parse import parse_qsl, urlencode
 
 from mcprec_addon.exchange import End, Json, ModelAnswer, ModelCall, Opaque, StreamEvent
 from mcprec_addon.jsonvalue import JsonError, dumps, is_plain, loads
 from mcprec_addon.long_events import GROUP_BYTES, made_of
 from mcprec_addon.wire.coding import decoded
+from mcprec_addon.wire.framing import (
+    SSE,
+    ArrayReader,
+    Framing,
+    Reader,
+    framing_of,
+    recorded_framing,
+)
 from mcprec_addon.wire.headers import header_lines, kept_headers, media_type
 from mcprec_addon.wire.http import (
     Ending,
@@ -18,9 +27,8 @@ from mcprec_addon.wire.http import (
     text_or_bytes,
 )
 from mcprec_addon.wire.providers import api_of, error_body, error_kind, error_status, find_api
-from mcprec_addon.wire.sse import SseEvent, SseReader, encode_comment, encode_event
+from mcprec_addon.wire.sse import SseEvent, encode_comment
 
-_SSE = "text/event-stream"
 _CREDENTIAL_QUERY = frozenset({"key", "api-key", "api_key", "access_token", "token"})
 _LEFT_HOLD_MS = 5000  # longer than any client that left waited for what never came
 # The shortest waits that SDKs honour; a recorded one would cost its seconds on every replay.
@@ -66,7 +74,7 @@ class ModelAnswerReader:
         self._api = api_of(call.provider, call.path)
         self._status = 200
         self._lines: list[tuple[str, str]] = []
-        self._stream: SseReader | None = None
+        self._stream: Reader | None = None
         self._body = bytearray()
         self._events: list[StreamEvent] = []
         self._has_ended = False
@@ -77,7 +85,9 @@ class ModelAnswerReader:
         self._status = status
         self._lines = lines
         content_type = next((value for name, value in lines if name == "content-type"), None)
-        self._stream = SseReader() if media_type(content_type) == _SSE else None
+        is_array = self._api is not None and self._api.streams_array and status == HTTPStatus.OK
+        framing = framing_of(media_type(content_type), has_arrays=is_array)
+        self._stream = framing.reader() if framing is not None else None
 
     def feed(self, data: bytes, at_ms: int) -> list[StreamEvent]:
         """Take decoded bytes of the body; return the events of a stream that they complete."""
@@ -86,6 +96,7 @@ class ModelAnswerReader:
             return []
         found = [self._event(event, at_ms) for event in self._stream.feed(data)]
         self._events += found
+        self._has_ended |= self._stream.is_closed
         return found
 
     def take_many(self) -> list[StreamEvent]:
@@ -105,17 +116,18 @@ class ModelAnswerReader:
             value = loads(data)
         except JsonError:
             value = None
-        self._has_ended |= self._ends(data, value)
+        self._has_ended |= self._api is not None and self._api.ends(data, value)
         if value is None or not is_plain(value):
             return StreamEvent(at_ms=at_ms, kind="text", value=data, event=event.event)
         return StreamEvent(at_ms=at_ms, kind="json", value=value, event=event.event)
 
-    def _ends(self, data: str, value: Json) -> bool:
-        if self._api is None:
-            return False
-        if isinstance(value, dict):
-            return value.get("type") in self._api.end_types or bool(value.get("error"))
-        return data == self._api.end_text
+    def _unmarked_end(self) -> End | None:
+        is_whole = self._api is not None and self._api.may_end_unmarked
+        is_open = self._stream is not None and (self._stream.tail or self._is_array())
+        return None if is_whole and not is_open else "cut"
+
+    def _is_array(self) -> bool:
+        return isinstance(self._stream, ArrayReader)
 
     def finish(self, ending: Ending, *, undecoded: bytes | None = None) -> ModelAnswer:
         """Return the answer.
@@ -135,14 +147,14 @@ class ModelAnswerReader:
                 tail=tail or None,
                 status=self._status,
                 headers=headers,
-                end=None if self._has_ended else self._end(ending) or "cut",
+                end=None if self._has_ended else self._end(ending) or self._unmarked_end(),
             )
         if not self._body:
             return self._answer("none", None, self._end(ending), headers)
         return self._answer("body", body_value(bytes(self._body)), self._end(ending), headers)
 
     def _usual_type(self) -> str:
-        return _SSE if self._stream is not None else "application/json"
+        return SSE if self._stream is not None else "application/json"
 
     def _answer(
         self,
@@ -187,7 +199,7 @@ def reply_of(answer: ModelAnswer, *, ms: int = 0, keep_waits: bool = False) -> R
     if answer.kind == "events":
         return Reply(
             status=answer.status,
-            headers=tuple(_with_type(headers, _SSE)),
+            headers=tuple(_with_type(headers, SSE)),
             pieces=_pieces(answer),
             end=_reply_end(answer.end),
             hold_ms=hold_ms,
@@ -207,13 +219,19 @@ def reply_of(answer: ModelAnswer, *, ms: int = 0, keep_waits: bool = False) -> R
 
 
 def _pieces(answer: ModelAnswer) -> Sequence[Piece]:
+    framing = _framing(answer)
+
     def pieces(events: Iterable[StreamEvent]) -> Iterator[Piece]:
         last = 0
+        before = 0
         for event in events:
             last = event.at_ms
-            yield Piece(last, _event_bytes(event))
+            yield Piece(last, _event_bytes(event, framing, before))
+            before += event.kind != "comment"
         if answer.tail:
-            yield Piece(last, answer.tail.encode())
+            yield Piece(last, framing.write_tail(answer.tail, before))
+        elif answer.end is None and framing.close:
+            yield Piece(last, framing.write_end(before))
 
     return made_of(answer.events, pieces)
 
@@ -241,14 +259,19 @@ def _reply_end(end: End | None) -> ReplyEnd:
     return ends.get(end, "reset")
 
 
-def _event_bytes(event: StreamEvent) -> bytes:
+def _framing(answer: ModelAnswer) -> Framing:
+    named = answer.headers.get("content-type")
+    return recorded_framing(media_type(named if isinstance(named, str) else SSE))
+
+
+def _event_bytes(event: StreamEvent, framing: Framing, before: int) -> bytes:
     match event.kind:
         case "comment":
             return encode_comment(str(event.value))
         case "text":
-            return encode_event(str(event.value), event=event.event)
+            return framing.write(str(event.value), event.event, before)
         case "json":
-            return encode_event(dumps(event.value).decode(), event=event.event)
+            return framing.write(dumps(event.value).decode(), event.event, before)
 
 
 def error_reply(

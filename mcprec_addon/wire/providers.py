@@ -1,69 +1,25 @@
 """The table of model APIs: a row for each endpoint, a row for each provider.
 
-Adding one is adding a row and a capture; no other module knows a provider by name.
+Adding one is adding a row and a capture, and the channels of its streams in `redact.streams`.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Literal
 
-from mcprec_addon.exchange import Json
-
-_VERSION = r"(?:/v\d+(?:alpha|beta)?\d*)?"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Api:
-    """One endpoint of a provider.
-
-    Attributes:
-        name: Its short name, such as ``chat``.
-        path: Its path behind host, gateway prefix and version segment.
-        markers: Members a JSON request must have to count as a call of this endpoint.
-        conversation: Member of the request that holds the list of messages.
-        end_text: Data of the event that ends a stream, where it is no JSON.
-        end_types: Values of an event's ``type`` that end a stream.
-        volatile: Pointers at which clients send what changes from run to run.
-        ids: Pointers, rooted at the request, to ids of calls and items.
-    """
-
-    name: str
-    path: str
-    markers: frozenset[str]
-    conversation: str
-    end_text: str | None = None
-    end_types: frozenset[str] = frozenset()
-    volatile: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-
-    def key_path(self, path: str) -> str | None:
-        """Return the path in a match key, or None where `path` is another endpoint's."""
-        bare = path.partition("?")[0]
-        return self.path if re.search(f"{_VERSION}{self.path}$", bare) else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
-    """One provider: its endpoints, and how clients are led to it.
-
-    Attributes:
-        name: Its name in a cassette.
-        apis: Its endpoints.
-        base_url_variables: Environment variables that lead its clients to another address.
-        upstream: Where its clients go by themselves, as such a variable would say it.
-        dummies: Credential variables, with a value of a valid shape for a replay.
-        error: Builds an error body in its shape.
-    """
-
-    name: str
-    apis: tuple[Api, ...]
-    base_url_variables: tuple[str, ...]
-    upstream: str
-    dummies: Mapping[str, str] = field(default_factory=dict[str, str])
-    error: Literal["openai", "anthropic"] = "openai"
-
+from mcprec_addon.exchange import Json, ModelCall
+from mcprec_addon.wire.provider import (
+    ANTHROPIC_KINDS,
+    AWS_KINDS,
+    GOOGLE_KINDS,
+    OPENAI_KINDS,
+    Api,
+    Provider,
+    anthropic_error,
+    aws_error,
+    google_error,
+    ollama_error,
+)
 
 _OPENAI_VOLATILE = (
     "/request/prompt_cache_key",
@@ -125,17 +81,101 @@ ANTHROPIC = Provider(
     base_url_variables=("ANTHROPIC_BASE_URL",),
     upstream="https://api.anthropic.com",
     dummies={"ANTHROPIC_API_KEY": "sk-ant-api03-mcprecReplaysWithoutAnyCredential00"},
-    error="anthropic",
+    error=anthropic_error,
+    kinds=ANTHROPIC_KINDS,
 )
 
-PROVIDERS: Mapping[str, Provider] = {row.name: row for row in (OPENAI, ANTHROPIC)}
+_GEMINI_IDS = ("/contents/*/parts/*/functionCall/id", "/contents/*/parts/*/functionResponse/id")
+_GEMINI_MODEL = r"/(?:models|tunedModels)/(?P<model>[^/:]+)"
+_GEMINI_KEY = "AIzaMcprecReplaysWithoutAnyCredential00"
+
+GEMINI = Provider(
+    name="gemini",
+    apis=(
+        Api(
+            name="generate",
+            path=_GEMINI_MODEL + ":(?:generateContent|countTokens|embedContent|batchEmbedContents)",
+            markers=frozenset(),
+            conversation="contents",
+            temperature=("generationConfig", "temperature"),
+            volatile=("/request/labels",),
+            ids=_GEMINI_IDS,
+        ),
+        Api(
+            name="stream",
+            path=_GEMINI_MODEL + ":streamGenerateContent",
+            markers=frozenset({"contents"}),
+            conversation="contents",
+            temperature=("generationConfig", "temperature"),
+            may_end_unmarked=True,
+            streams_array=True,
+            volatile=("/request/labels",),
+            ids=_GEMINI_IDS,
+        ),
+    ),
+    base_url_variables=("GOOGLE_GEMINI_BASE_URL",),
+    upstream="https://generativelanguage.googleapis.com",
+    dummies={"GEMINI_API_KEY": _GEMINI_KEY, "GOOGLE_API_KEY": _GEMINI_KEY},
+    error=google_error,
+    kinds=GOOGLE_KINDS,
+)
+
+OLLAMA = Provider(
+    name="ollama",
+    apis=tuple(
+        Api(
+            name=name,
+            path=f"/api/{name}",
+            markers=frozenset({"model", marker}),
+            conversation="messages",
+            temperature=("options", "temperature"),
+            end_member="done",
+            volatile=("/request/keep_alive",),
+            ids=("/messages/*/tool_call_id", "/messages/*/tool_calls/*/id"),
+        )
+        for name, marker in (("chat", "messages"), ("generate", "model"), ("embed", "input"))
+    ),
+    base_url_variables=("OLLAMA_HOST",),
+    upstream="http://127.0.0.1:11434",
+    error=ollama_error,
+)
+
+BEDROCK = Provider(
+    name="bedrock",
+    apis=(
+        Api(
+            name="converse",
+            path=r"/model/(?P<model>[^/]+)/(?:converse|converse-stream)",
+            markers=frozenset({"messages"}),
+            conversation="messages",
+            temperature=("inferenceConfig", "temperature"),
+            may_end_unmarked=True,
+            volatile=("/request/requestMetadata",),
+            ids=(
+                "/messages/*/content/*/toolUse/toolUseId",
+                "/messages/*/content/*/toolResult/toolUseId",
+            ),
+        ),
+    ),
+    base_url_variables=("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
+    upstream="https://bedrock-runtime.us-east-1.amazonaws.com",
+    signs_host=True,
+    dummies={
+        "AWS_ACCESS_KEY_ID": "AKIAMCPRECREPLAYS234",
+        "AWS_SECRET_ACCESS_KEY": "mcprecReplaysWithoutAnyCredential0000000",
+    },
+    error=aws_error,
+    kinds=AWS_KINDS,
+)
+
+PROVIDERS: Mapping[str, Provider] = {
+    row.name: row for row in (OPENAI, ANTHROPIC, GEMINI, OLLAMA, BEDROCK)
+}
 
 # Credential variables of providers whose rows are still to come: a replayed agent may build
 # their clients all the same, and constructors refuse an empty key.
 OTHER_DUMMIES: Mapping[str, str] = {
     "AZURE_OPENAI_API_KEY": "0123456789abcdef0123456789abcdef",
-    "GEMINI_API_KEY": "AIzaMcprecReplaysWithoutAnyCredential00",
-    "GOOGLE_API_KEY": "AIzaMcprecReplaysWithoutAnyCredential00",
     "GROQ_API_KEY": "gsk_mcprecReplaysWithoutAnyCredential0000000000000",
     "MISTRAL_API_KEY": "0123456789abcdef0123456789abcdef",
     "OPENROUTER_API_KEY": "sk-or-v1-" + "0" * 64,
@@ -156,25 +196,6 @@ ABSORBED: tuple[re.Pattern[str], ...] = tuple(
     )
 )
 
-# Types of errors by status, as the providers document them.
-_ANTHROPIC_KINDS: Mapping[int, str] = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    500: "api_error",
-    529: "overloaded_error",
-}
-_OPENAI_KINDS: Mapping[int, str] = {
-    400: "invalid_request_error",
-    401: "invalid_api_key",
-    403: "insufficient_permissions",
-    404: "model_not_found",
-    429: "rate_limit_exceeded",
-    500: "server_error",
-}
 _OTHER_KINDS = ((429, "insufficient_quota"), (503, "service_unavailable"))
 
 
@@ -201,36 +222,48 @@ def is_absorbed(path: str) -> bool:
     return any(pattern.search(path.partition("?")[0]) for pattern in ABSORBED)
 
 
+def model_name(call: ModelCall) -> str | None:
+    """Return the model a call asks for, or None where it does not say."""
+    api = api_of(call.provider, call.path)
+    if api is not None:
+        return api.model(call.path, call.request)
+    name = call.request.get("model") if isinstance(call.request, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def temperature(call: ModelCall) -> Json:
+    """Return the temperature a call asks for, or None where it does not say."""
+    api = api_of(call.provider, call.path)
+    if api is not None:
+        return api.heat(call.request)
+    return call.request.get("temperature") if isinstance(call.request, dict) else None
+
+
 def error_body(
-    provider: str,
-    message: str,
-    *,
-    kind: str = "invalid_request_error",
-    code: str = "mcprec_miss",
+    provider: str, message: str, *, kind: str | None = None, code: str = "mcprec_miss"
 ) -> dict[str, Json]:
     """Return an error in the provider's own shape.
 
     Args:
         provider: Name of its row.
         message: For a person.
-        kind: The error's type.
+        kind: The error's type; by default that of a bad request.
         code: Its code, where the provider has codes beside types.
     """
-    row = PROVIDERS.get(provider)
-    if row is not None and row.error == "anthropic":
-        return {"type": "error", "error": {"type": kind, "message": message}}
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+    row = PROVIDERS.get(provider, OPENAI)
+    kind = kind or row.kinds[HTTPStatus.BAD_REQUEST]
+    return row.error(message, kind, code, error_status(kind))
 
 
 def error_kind(provider: str, status: int) -> str:
     """Return the type of error that a provider sends with a status."""
-    row = PROVIDERS.get(provider)
-    kinds = _ANTHROPIC_KINDS if row is not None and row.error == "anthropic" else _OPENAI_KINDS
+    kinds = PROVIDERS.get(provider, OPENAI).kinds
     other = 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
     return kinds.get(status, kinds[other])
 
 
 def error_status(kind: str) -> int:
     """Return the status that comes with a type, or code, of error; 400 for one nobody knows."""
-    known = (*_ANTHROPIC_KINDS.items(), *_OPENAI_KINDS.items(), *_OTHER_KINDS)
+    tables = (ANTHROPIC_KINDS, OPENAI_KINDS, GOOGLE_KINDS, AWS_KINDS)
+    known = (*(pair for table in tables for pair in table.items()), *_OTHER_KINDS)
     return next((status for status, each in known if each == kind), 400)

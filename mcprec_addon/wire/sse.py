@@ -32,6 +32,8 @@ class SseEvent:
 class SseReader:
     """Reads a stream in chunks of any size."""
 
+    is_closed = False  # the framing has no end of its own
+
     def __init__(self) -> None:
         self._pending: list[bytes] = []
         self._block: list[bytes] = []
