@@ -8,7 +8,7 @@ import pytest
 
 from mcprec_addon.cassette.format import read_cassette
 from mcprec_addon.cassette.writing import write_cassette
-from mcprec_addon.exchange import Cassette, Header, McpExchange, Message, ModelExchange
+from mcprec_addon.exchange import Cassette, Header, McpExchange, Message, ModelCall, ModelExchange
 from mcprec_addon.record.intake import Intake
 from mcprec_addon.record.recorder import Item, Recorder
 from mcprec_addon.redact.redactor import Redactor
@@ -20,6 +20,7 @@ from mcprec_addon.wire.http import Ending, HttpRequest
 from mcprec_addon.wire.jsonrpc import Request, Response, read_body
 
 CAPTURES = sorted((Path(__file__).parent / "fixtures" / "mcp").glob("*.json"))
+MODEL_CAPTURES = sorted((Path(__file__).parent / "fixtures" / "model").glob("*.json"))
 ORIGIN = "http://127.0.0.1:8000"
 ENDINGS: dict[str, Ending] = {"complete": "complete"}
 
@@ -98,6 +99,22 @@ def test_nothing_but_secrets_is_redacted(capture: Path) -> None:
 
     assert changed == []
     assert not redactor.table.minted
+
+
+@pytest.mark.parametrize("capture", MODEL_CAPTURES, ids=lambda path: path.stem)
+def test_nothing_but_secrets_is_redacted_of_what_models_are_asked(capture: Path) -> None:
+    """What real SDKs and frameworks send: ids, signatures, cache keys, schemas, pictures."""
+    redactor = Redactor(default_rules(), nonce="0a1b2c3d")
+    calls = [
+        ModelCall(provider="openai", path=item["path"], request=item["body"])
+        for item in items(capture)
+    ]
+
+    changed = [call.path for call in calls if redactor.call(call) != call]
+
+    assert changed == []
+    assert not redactor.table.minted
+    assert calls
 
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.stem)
