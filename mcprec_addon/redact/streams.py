@@ -129,7 +129,7 @@ def deltas(value: Json, provider: str, event: int = 0) -> list[Delta]:
         return []
     for channel in CHANNELS.get(provider, ()):
         if _is_of(value, channel):
-            told = [text for by in channel.by for _, _, text in _at(value, by)]
+            told = [_told(value, by) for by in channel.by]
             for at, key, text in _at(value, channel.delta):
                 name = (pointer_text(channel.delta), *told, *key)
                 found.setdefault(at, Delta(name, event, at, text))
@@ -141,6 +141,13 @@ def _is_of(value: dict[str, Json], channel: Channel) -> bool:
         return False
     kind = value.get("type")
     return not channel.suffix or (isinstance(kind, str) and kind.endswith(channel.suffix))
+
+
+def _told(value: Json, pointer: Pointer) -> str:
+    """Return the name or number that tells a channel from others, empty where there is none."""
+    for step in pointer:
+        value = value.get(step) if isinstance(value, dict) else None
+    return str(value) if isinstance(value, str | int) else ""
 
 
 def _at(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, tuple[str, ...], str]]:

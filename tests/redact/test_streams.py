@@ -210,3 +210,26 @@ def test_an_edit_goes_into_the_piece_where_it_starts() -> None:
     """Empty pieces stay empty, and the number of pieces stays."""
     assert spread(["ab", "", "cd", "ef"], [Edit(2, 5, "X")]) == ["ab", "", "X", "f"]
     assert spread(["ab", "cd"], [Edit(0, 1, "X"), Edit(1, 4, "Y")]) == ["XY", ""]
+
+
+def test_blocks_of_a_stream_are_texts_of_their_own() -> None:
+    """What begins the next block is no more of a secret that ends the one before."""
+    secret = "gh" + "p_" + "a1B2" * 9
+    pieces = [(0, f"use {secret[:20]}"), (1, "Meanwhile"), (0, secret[20:]), (1, "elsewhere")]
+    events = [
+        StreamEvent(
+            at_ms=0,
+            kind="json",
+            value={
+                "type": "content_block_delta",
+                "index": index,
+                "delta": {"type": "text_delta", "text": text},
+            },
+        )
+        for index, text in pieces
+    ]
+
+    changed = Redactor(default_rules(), nonce="0a1b2c3d").events(events, "anthropic")
+
+    texts = [each.text for event in changed for each in deltas(event.value, "anthropic")]
+    assert texts == ["use mcprec-0a1b2c3d-github-token-1-x", "Meanwhile", "", "elsewhere"]
