@@ -237,7 +237,9 @@ def replay(
         announce=announcer(print_),
     )
     replayed = run_replay(run)
-    for rule in save_rules(cassette, replayed.cassette.header, options.rules) if save else ():
+    idle = replayed.player.idle_rules()
+    used = [rule for rule in options.rules if rule not in idle] if save else []
+    for rule in save_rules(cassette, replayed.cassette.header, used):
         say(f"{cassette}: saved --{rule.kind} {shlex.quote(rule.text)}")
     found = conclude_replay(
         replayed, path=cassette, strict=strict, all_used=all_used, command=run.command

@@ -4,15 +4,16 @@ Run it with ``python -m tests.peers.canary_server --port 0``, or from any folder
 ``python …/canary_server.py --stdio``.
 """
 
-import argparse
 import os
-import socket
 import sys
+from pathlib import Path
 from typing import Any
 
-import uvicorn
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.peers.mcp_serving import serve
 
 server: MCPServer[None] = MCPServer("canary", version="1.0", log_level="CRITICAL")
 
@@ -50,23 +51,5 @@ def about(text: str) -> str:
     return f"What is {text}?"
 
 
-def main() -> None:
-    """Serve until the process is ended."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--stdio", action="store_true")
-    options, _ = parser.parse_known_args()
-    if options.stdio:
-        server.run("stdio")
-        return
-    listener = socket.create_server(("127.0.0.1", options.port))
-    sys.stdout.write(f'{{"port": {listener.getsockname()[1]}}}\n')
-    sys.stdout.flush()
-    config = uvicorn.Config(
-        server.streamable_http_app(), log_level="critical", timeout_graceful_shutdown=1
-    )
-    uvicorn.Server(config).run(sockets=[listener])
-
-
 if __name__ == "__main__":
-    main()
+    serve(server)

@@ -4,12 +4,13 @@ Run it with ``python -m tests.peers.changing_server --port 0``, or from any fold
 ``python …/changing_server.py --stdio``.
 """
 
-import argparse
-import socket
 import sys
+from pathlib import Path
 
-import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.peers.mcp_serving import serve
 
 server: MCPServer[None] = MCPServer("changing", version="1.0", log_level="CRITICAL")
 
@@ -33,23 +34,5 @@ async def touch(uri: str, ctx: Context[None]) -> str:
     return "touched"
 
 
-def main() -> None:
-    """Serve until the process is ended."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--stdio", action="store_true")
-    options = parser.parse_args()
-    if options.stdio:
-        server.run("stdio")
-        return
-    listener = socket.create_server(("127.0.0.1", options.port))
-    sys.stdout.write(f'{{"port": {listener.getsockname()[1]}}}\n')
-    sys.stdout.flush()
-    config = uvicorn.Config(
-        server.streamable_http_app(), log_level="critical", timeout_graceful_shutdown=1
-    )
-    uvicorn.Server(config).run(sockets=[listener])
-
-
 if __name__ == "__main__":
-    main()
+    serve(server)

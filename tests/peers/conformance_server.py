@@ -4,13 +4,11 @@ Run it with ``python -m tests.peers.conformance_server --port 0``. The names of 
 and resources are the suite's.
 """
 
-import argparse
-import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
-import uvicorn
 from mcp.server.mcpserver import Audio, Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.prompts.base import Message, UserMessage
@@ -29,6 +27,9 @@ from mcp.types import (
     TextResourceContents,
 )
 from pydantic import BaseModel
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.peers.mcp_serving import serve
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes(range(64))
 SOUND = b"RIFF\x24\0\0\0WAVEfmt " + bytes(20)
@@ -267,19 +268,5 @@ async def complete(*_: object) -> Completion:
     return Completion(values=["test-1", "test-2"], total=2, has_more=False)
 
 
-def main() -> None:
-    """Serve until the process is ended."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int, default=0)
-    options = parser.parse_args()
-    listener = socket.create_server(("127.0.0.1", options.port))
-    sys.stdout.write(f'{{"port": {listener.getsockname()[1]}}}\n')
-    sys.stdout.flush()
-    config = uvicorn.Config(
-        server.streamable_http_app(), log_level="critical", timeout_graceful_shutdown=1
-    )
-    uvicorn.Server(config).run(sockets=[listener])
-
-
 if __name__ == "__main__":
-    main()
+    serve(server)

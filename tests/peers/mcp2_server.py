@@ -4,16 +4,17 @@ Run it with ``python -m tests.peers.mcp2_server --port 0 [--json-response] [--st
 from any folder with ``python …/mcp2_server.py --stdio``, which serves one client on its pipes.
 """
 
-import argparse
-import socket
 import sys
+from pathlib import Path
 from typing import Annotated
 
-import uvicorn
 from mcp.server.mcpserver import Context, Elicit, Image, MCPServer, Resolve
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.peers.mcp_serving import serve
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes(range(64))
 """No whole PNG, but bytes that are no text."""
@@ -116,26 +117,5 @@ def ask(topic: str) -> str:
     return f"What is new about {topic}?"
 
 
-def main() -> None:
-    """Serve until the process is ended."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--json-response", action="store_true")
-    parser.add_argument("--stateless", action="store_true")
-    parser.add_argument("--stdio", action="store_true")
-    options = parser.parse_args()
-    if options.stdio:
-        server.run("stdio")
-        return
-    app = server.streamable_http_app(
-        json_response=options.json_response, stateless_http=options.stateless
-    )
-    listener = socket.create_server(("127.0.0.1", options.port))
-    sys.stdout.write(f'{{"port": {listener.getsockname()[1]}}}\n')
-    sys.stdout.flush()
-    config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
-    uvicorn.Server(config).run(sockets=[listener])
-
-
 if __name__ == "__main__":
-    main()
+    serve(server)
