@@ -107,6 +107,7 @@ async def record(run: RecordRun) -> tuple[Recorded, int | None]:
     recording = Recording(
         run.out,
         urls=urls,
+        models=model_upstreams(os.environ),
         commands={label: Path(each[0]).name for label, each in run.servers.commands().items()},
         known=[*known_environment(), *_known_servers(run.servers)],
         rules=with_own(default_rules(), run.own_rules),

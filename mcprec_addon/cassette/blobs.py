@@ -14,6 +14,7 @@ from typing import Final
 
 from mcprec_addon.cassette.fields import RecordProblemError
 from mcprec_addon.exchange import Json, Pairs
+from mcprec_addon.wire.headers import media_type
 
 LEAST: Final = 16384
 """Characters of base64 from which content is a blob."""
@@ -29,9 +30,9 @@ _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 # Members that hold media: of MCP, and of the model APIs.
 _MEDIA: Final = frozenset(
     {"data", "blob", "src", "b64_json", "partial_image_b64", "file_data", "image_url", "url"}
-    | {"audio", "image", "bytes", "result"}
+    | {"audio", "image", "bytes", "result", "base64"}
 )
-_MIMES: Final = ("mimeType", "mime_type", "media_type")
+_MIMES: Final = ("mimeType", "mime_type", "media_type", "mime")
 # The same on every machine: the standard library's table depends on what is installed.
 _SUFFIXES: Final[dict[str, str]] = {
     "application/gzip": "gz",
@@ -72,6 +73,7 @@ _BEGINNINGS: Final[dict[str, str]] = {
     "T2dnU": "audio/ogg",
     "ZkxhQ": "audio/flac",
 }
+_BODY: Final = "/body"  # what `raw` calls the body of an answer
 _UNKNOWN: Final = "application/octet-stream"
 
 
@@ -82,6 +84,7 @@ class BlobWriter:
         """Start with nothing taken."""
         self._taken: set[str] = set()
         self._new: list[tuple[str, bytes]] = []
+        self._body_type: Json = None  # of the answer in the record at hand
 
     def take_new(self) -> tuple[tuple[str, bytes], ...]:
         """Return, once, the blobs referred to since the last time: file name and bytes."""
@@ -90,12 +93,19 @@ class BlobWriter:
 
     def referenced(self, value: Json) -> Json:
         """Return a value of the file with references in it; the value itself is left alone."""
+        match value:
+            case {"headers": {"content-type": body_type}}:
+                self._body_type = body_type
+            case _:
+                self._body_type = None
         return self._value(value, "", {})
 
     def _value(self, value: Json, name: str, beside: dict[str, Json]) -> Json:
         match value:
             case str() if len(value) >= LEAST:
                 return self._reference(value, name, beside)
+            case {"base64": str(code)} if name == _BODY and len(code) >= LEAST:
+                return {"base64": self._reference(code, "base64", {"mime": self._body_type})}
             case dict():
                 return {key: self._value(member, key, value) for key, member in value.items()}
             case list():
@@ -120,10 +130,11 @@ class BlobWriter:
             return text
         told = next((beside[key] for key in _MIMES if isinstance(beside.get(key), str)), None)
         mime = (uri[1] if uri is not None else None) or told or sniffed or _UNKNOWN
+        kind = media_type(str(mime))
         digest = hashlib.sha256(data).hexdigest()
         if digest not in self._taken:
             self._taken.add(digest)
-            self._new.append((f"{digest}.{_SUFFIXES.get(str(mime).lower(), 'bin')}", data))
+            self._new.append((f"{digest}.{_SUFFIXES.get(kind, 'bin')}", data))
         found: dict[str, Json] = {"$blob": f"sha256:{digest}", "bytes": len(data), "mime": mime}
         return found | {"prefix": prefix} if prefix else found
 

@@ -122,9 +122,18 @@ def _without_opaque(value: Json, at: Pointer, raw: dict[str, Json]) -> Json:
 def _opaque_text(value: Opaque) -> Json:
     content = value.content
     if isinstance(content, str) and is_plain(content):
-        return content
+        return {"text": content} if _is_json(content) else content
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     return {"base64": base64.b64encode(data).decode()}
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text that is no JSON to its sender, such as a file of one line, reads as JSON."""
+    try:
+        loads(text)
+    except JsonError:
+        return False
+    return True
 
 
 def without_raw(record: dict[str, Json]) -> dict[str, Json]:
@@ -154,8 +163,10 @@ def _raw_value(text: Json, pointer: str) -> Json:
             return _parsed(text)
         case {"base64": str(encoded), **others} if not others:
             return _decoded(encoded, pointer)
+        case {"text": str(content), **others} if not others:
+            return Opaque(content)
         case _:
-            message = f'"raw" of {pointer} must be a string or {{"base64": …}}'
+            message = f'"raw" of {pointer} must be a string, {{"base64": …}} or {{"text": …}}'
             raise RecordProblemError(message)
 
 

@@ -178,10 +178,10 @@ class _Reader:
     def _payload(self, value: dict[str, Json], spelled: bytes) -> dict[str, Json]:
         """Return a record with everything in its place that the file has elsewhere."""
         has_raw = "raw" in value
-        if has_raw:
-            value = without_raw(value)
         if b'"$blob"' in spelled:
             value = self._with_blobs(value)
+        if has_raw:
+            value = without_raw(value)
         if has_raw or b'"$' in spelled:  # a pointer of raw may bring in a key that is escaped
             value = self._without_markers(value)
         return value

@@ -191,6 +191,7 @@ def request_of(flow: http.HTTPFlow) -> HttpRequest:
         body=request.raw_content or b"",
         label=target.label if target is not None else None,
         via="base-url" if target is not None or is_reverse else "proxy",
+        provider=target.provider if target is not None else None,
     )
 
 

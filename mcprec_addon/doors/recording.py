@@ -76,6 +76,7 @@ class Recording:
         *,
         urls: Mapping[str, str],
         commands: Mapping[str, str] | None = None,
+        models: Mapping[str, str] | None = None,
         known: Iterable[Known] = (),
         rules: Rules | None = None,
         behind: Header | None = None,
@@ -87,6 +88,7 @@ class Recording:
             target: Where the cassette goes.
             urls: Addresses of declared HTTP servers by label.
             commands: Programs of declared stdio servers by label.
+            models: Base URLs of model APIs that the agent was told, by provider.
             known: Secrets known before the first call.
             rules: What counts as a secret; by default the built-in rules.
             behind: Header of a cassette of which a replay is recorded: its placeholders stand
@@ -108,7 +110,7 @@ class Recording:
             self._redactor.learn(each.secret, source=each.source)
         self._recorder = Recorder(self._keep)
         self._recorder.seen.servers |= (behind or Header()).servers
-        self._intake = Intake(self._recorder, urls)
+        self._intake = Intake(self._recorder, urls, models=models or {})
         self._commands = dict(commands or {})
         self._declared = (*urls, *self._commands)
         self._on_failure = on_failure

@@ -1,7 +1,7 @@
 """Which upstream a request at one of a recording's own ports is meant for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -22,6 +22,7 @@ class Target:
     port: int
     path: str
     label: str | None = None
+    provider: str | None = None
 
     @property
     def origin(self) -> str:
@@ -59,7 +60,7 @@ class ModelRoute:
         upstream = self.upstreams.get(prefix)
         if upstream is None:
             return None
-        return _target(upstream, slash + rest, None)
+        return replace(_target(upstream, slash + rest, None), provider=prefix)
 
 
 type Route = ServerRoute | ModelRoute

@@ -23,6 +23,7 @@ from mcprec_addon.exchange import (
 )
 from mcprec_addon.jsonvalue import Pointer, canonical, has, parse_pointer, without
 from mcprec_addon.match.normal import NAMED, Normal, Pattern, Places, named
+from mcprec_addon.match.paths import fixed_ids, key_path
 from mcprec_addon.match.rules import Rule
 from mcprec_addon.wire.provider import Api
 from mcprec_addon.wire.providers import api_of
@@ -90,7 +91,7 @@ class Keys:
         if isinstance(call, ModelCall):
             api = api_of(call.provider, call.path)
             path = api.key_path(call.path) if api is not None else None
-            fields["path"] = path or call.path
+            fields["path"] = path or key_path(call, self._answer_ids) or call.path
         return canonical(without(fields, self.ignored(call)))
 
 
@@ -251,14 +252,14 @@ def _renamed(value: Json, pointer: Pointer, names: dict[str, str]) -> Json:
 
 
 def minted_ids(exchanges: Iterable[Exchange]) -> frozenset[str]:
-    """Return the ids in recorded requests that a recorded answer minted."""
+    """Return the ids in recorded calls that must match themselves: answers minted them."""
     models = [exchange for exchange in exchanges if isinstance(exchange, ModelExchange)]
+    in_paths = fixed_ids(models)
     sent = {found for exchange in models for found in _request_ids(exchange)}
     if not sent:
-        return frozenset()
-    return frozenset(
-        found for exchange in models for found in _answer_ids(exchange.answer) if found in sent
-    )
+        return frozenset(in_paths)
+    minted = (found for exchange in models for found in _answer_ids(exchange.answer))
+    return frozenset(in_paths).union(found for found in minted if found in sent)
 
 
 def _request_ids(exchange: ModelExchange) -> Iterator[str]:

@@ -6,8 +6,10 @@ bytes to. Time comes in as milliseconds since the recording began.
 
 from collections import Counter
 from collections.abc import Mapping
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from mcprec_addon.exchange import ModelCall
 from mcprec_addon.record.conversation import Conversation
 from mcprec_addon.record.recorder import Recorder
 from mcprec_addon.record.streams import ResumedTap, StreamTap
@@ -22,6 +24,7 @@ from mcprec_addon.wire.jsonrpc import (
     RpcMessage,
     read_body,
 )
+from mcprec_addon.wire.resources import Origins
 
 
 class Intake:
@@ -31,18 +34,26 @@ class Intake:
         others: Requests that belong to neither half, by host.
     """
 
-    def __init__(self, recorder: Recorder, urls: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        urls: Mapping[str, str],
+        *,
+        models: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Begin.
 
         Args:
             recorder: Where calls and answers go.
             urls: Addresses of declared servers by label.
+            models: Base URLs of model APIs that the agent was told, by provider.
         """
         self._recorder = recorder
         self._labels = {server_address(url): label for label, url in urls.items()}
         self._conversations: dict[tuple[str, str | None], Conversation] = {}
         self._channels: dict[str, Conversation] = {}
         self.others: Counter[str] = Counter()
+        self._origins = Origins(models)
         for label, url in urls.items():
             recorder.server(label, transport="http", url=server_address(url))
 
@@ -60,7 +71,7 @@ class Intake:
         messages = read_body(body) if request.method == "POST" else None
         if messages is not None:
             return self._mcp(request, messages, at_ms)
-        call = model.call_of(request)
+        call = self._model_call(request)
         if call is not None:
             pending = self._recorder.begin(call, at_ms=at_ms, via=request.via)
             return ModelTap(self._recorder, pending)
@@ -68,6 +79,10 @@ class Intake:
             return self._stream(request, at_ms)
         self._beside(request)
         return None
+
+    def _model_call(self, request: HttpRequest) -> ModelCall | None:
+        is_server = self._known_label(request) is not None
+        return model.call_of(request) if is_server else self._origins.call(request)
 
     def _beside(self, request: HttpRequest) -> None:
         """Take what is no call: the end of a session, or OAuth beside the endpoint, and others."""

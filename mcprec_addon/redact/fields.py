@@ -16,6 +16,7 @@ from mcprec_addon.jsonvalue import Pointer, pointer_text
 from mcprec_addon.redact.finder import Finder
 from mcprec_addon.redact.hits import applied
 from mcprec_addon.redact.walk import opaque
+from mcprec_addon.wire.multipart import is_binary
 
 _ID = re.compile(r"[\w.:|/=+~-]{1,512}")
 _BINARY_URI = re.compile(r"data:(?!text/|application/[a-z.+-]*(?:json|xml))[a-z]+/[^,]*;base64,")
@@ -35,6 +36,7 @@ class Scope:
         schemas: Names of members whose values are a JSON Schema.
         has_blocks: Whether content blocks with media may stand here.
         has_names: Whether a member's name may say that its value is a secret.
+        is_form: Whether the objects are parts of a form, each with its name in ``name``.
     """
 
     exempt: frozenset[str] = frozenset()
@@ -43,6 +45,7 @@ class Scope:
     schemas: frozenset[str] = frozenset()
     has_blocks: bool = False
     has_names: bool = True
+    is_form: bool = False
 
 
 _ARGS, _STATE = ("args",), ("input", "state")
@@ -69,6 +72,7 @@ MODEL = Scope(
             "b64_json",
             "partial_image_b64",
             "redactedContent",
+            "base64",
         }
     ),
     ids=frozenset(
@@ -91,6 +95,9 @@ MODEL = Scope(
     schemas=frozenset({"input_schema", "parameters", "schema", "parametersJsonSchema"}),
     has_blocks=True,
 )
+
+FORM = Scope(exempt=frozenset({"base64"}), is_form=True)
+"""The parts of an upload: their bytes stay, and a field's name is in its ``name``."""
 
 
 class Fields:
@@ -147,7 +154,12 @@ class Fields:
             case int() if not isinstance(value, bool):
                 return self._finder.number(value, None)
             case _:
-                return opaque(value, self._finder.text) if isinstance(value, Opaque) else value
+                return self._opaque(value) if isinstance(value, Opaque) else value
+
+    def _opaque(self, value: Opaque) -> Opaque:
+        if isinstance(value.content, bytes) and is_binary(value.content):
+            self._note(value.content.decode("utf-8", "surrogateescape"))
+        return opaque(value, self._finder.text)
 
     def _list(self, value: list[Json], scope: Scope, skipped: set[str]) -> list[Json]:
         changed: list[Json] = []
@@ -180,7 +192,8 @@ class Fields:
         if isinstance(member, str):
             if scope.has_blocks and key in ("blob", "data") and _is_text_code(value):
                 return self._blob(member)
-            cls = self._finder.rules.placed_class(key) if scope.has_names else None
+            name = _name_of(value, key, scope)
+            cls = self._finder.rules.placed_class(name) if scope.has_names else None
             if cls is not None:
                 edits = self._finder.placed(cls, member)
                 return applied(member, edits) if edits else member
@@ -215,6 +228,12 @@ class Fields:
                     self._note(member)
             case _:
                 return
+
+
+def _name_of(value: dict[str, Json], key: str, scope: Scope) -> str:
+    """Return what tells what a member holds: its key, or the name of the form's field."""
+    name = value.get("name") if scope.is_form and key == "text" else None
+    return name if isinstance(name, str) else key
 
 
 def open_texts(value: Json, scope: Scope, at: Pointer) -> Iterator[tuple[Pointer, str]]:

@@ -262,6 +262,7 @@ class Finder:
         try:
             loads(text)
         except JsonError:
+            yield from self._line_hits(text, depth)
             return
         name, colon_end = "", -1
         for match in _STRING.finditer(text):
@@ -277,6 +278,16 @@ class Finder:
             hit = None if cls is None else placed_hit(cls, under.text)
             for found in self._json_hits(under.text, depth + 1) if hit is None else (hit,):
                 yield shifted(lifted(found, under), match.start(1))
+
+    def _line_hits(self, text: str, depth: int) -> Iterator[Hit]:
+        """Yield what is found in JSON lines, each a value of its own."""
+        if "\n" not in text:
+            return
+        start = 0
+        for line in text.split("\n"):
+            for hit in self._json_hits(line, depth):
+                yield shifted(hit, start)
+            start += len(line) + 1
 
     def _number_hits(self, name: str | None, first: int, digits: str) -> Iterator[Hit]:
         cls = None if name is None else self.rules.number_class(name, digits)

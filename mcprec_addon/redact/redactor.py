@@ -26,7 +26,7 @@ from mcprec_addon.exchange import (
 from mcprec_addon.jsonvalue import JsonError, loads
 from mcprec_addon.long_events import Groups, LongEvents
 from mcprec_addon.redact import walk
-from mcprec_addon.redact.fields import DATA, MCP, MODEL, Fields, Scope
+from mcprec_addon.redact.fields import DATA, FORM, MCP, MODEL, Fields, Scope
 from mcprec_addon.redact.finder import Finder
 from mcprec_addon.redact.forms import covering, private
 from mcprec_addon.redact.hits import applied
@@ -187,7 +187,8 @@ class Redactor(walk.Change):
 
     def json(self, value: Json, root: walk.Root, half: Half) -> Json:
         """Return a value of an exchange without its secrets."""
-        return self._fields.redacted(value, _scope(root, half), root)
+        is_form = half == "model" and root == "request" and isinstance(value, list)
+        return self._fields.redacted(value, FORM if is_form else _scope(root, half), root)
 
     def header(self, name: str, value: str) -> str:
         """Return a header's value without its secrets."""

@@ -27,6 +27,7 @@ from mcprec_addon.exchange import (
     StreamEvent,
 )
 from mcprec_addon.long_events import changed_each
+from mcprec_addon.wire.multipart import is_binary
 
 Root = Literal[
     "args", "params", "input", "meta", "result", "error", "message", "answer", "request", "body"
@@ -104,9 +105,15 @@ def _leaf(
 
 
 def opaque(value: Opaque, text: Callable[[str], str]) -> Opaque:
-    """Return a body that is no JSON, changed; bytes are read as UTF-8 as far as they are."""
+    """Return a body that is no JSON, changed; bytes are read as UTF-8 as far as they are.
+
+    Sound, pictures and archives stay: what looks like a secret there is chance, and a change
+    would break them.
+    """
     if isinstance(value.content, str):
         return Opaque(text(value.content))
+    if is_binary(value.content):
+        return value
     read = value.content.decode("utf-8", "surrogateescape")
     changed = text(read)
     return value if changed == read else Opaque(changed.encode("utf-8", "surrogateescape"))

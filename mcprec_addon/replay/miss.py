@@ -25,6 +25,7 @@ from mcprec_addon.replay.nearest import (
     place,
 )
 from mcprec_addon.replay.span import difference_lines, offer, volatile
+from mcprec_addon.replay.uploads import body_text, content_lines, part_label
 from mcprec_addon.wire.titles import call_title
 
 Cause = Literal[
@@ -90,7 +91,7 @@ class Miss:
         lines = [f"MISS {self.title}", f"  asked:   {_summary(self.call)}"]
         if self.nearest is not None:
             lines.append(f"  nearest: recorded #{self.nearest.seq}, {_summary(self.nearest.call)}")
-        lines += _difference_block(self._first_differences())
+        lines += _difference_block(self._first_differences(), self.call)
         left = len(self.differences) - len(self._first_differences())
         lines += [f"           and {left} more differences"] if left else []
         lines += [f"  {line}" for line in self._meta_lines()]
@@ -112,7 +113,7 @@ class Miss:
                 {
                     "pointer": pointer_text(each.pointer),
                     "kind": each.kind,
-                    "shown": list[Json](difference_lines(each)),
+                    "shown": list[Json](_lines_of(each)),
                     "volatile": volatile(each),
                 }
                 for each in self.differences[: _SHOWN * _SHOWN]
@@ -328,14 +329,18 @@ def _summary(call: Call) -> str:
         return shown(part["args"] if part.keys() == {"args"} else part)
     talk = messages(call)
     if not talk:
-        return shown(call.request)
+        return body_text(call)
     head = "1 message," if len(talk) == 1 else f"{len(talk)} messages, the last"
     return f"{head} {shown(talk[-1])}"
 
 
-def _difference_block(differences: Sequence[Difference]) -> Iterator[str]:
+def _difference_block(differences: Sequence[Difference], call: Call) -> Iterator[str]:
     head = "  differs: "
     for each in differences:
-        yield head + visible(pointer_text(each.pointer))
+        yield head + visible(pointer_text(each.pointer)) + part_label(call, each)
         head = " " * len(head)
-        yield from (head + line for line in difference_lines(each))
+        yield from (head + line for line in _lines_of(each))
+
+
+def _lines_of(difference: Difference) -> list[str]:
+    return list(content_lines(difference)) or difference_lines(difference)

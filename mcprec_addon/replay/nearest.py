@@ -23,7 +23,7 @@ from mcprec_addon.jsonvalue import (
     without,
 )
 from mcprec_addon.replay.conversation import conversation_member
-from mcprec_addon.wire.providers import api_of
+from mcprec_addon.wire.providers import api_of, resource_of
 
 _FINALISTS = 12  # compared exactly and with difflib: some 20 ms for prompts of usual length
 _LEAVES = 100_000  # leaves looked at while sieving: about a tenth of a second
@@ -46,7 +46,11 @@ def place(call: Call) -> tuple[str | None, ...]:
     if isinstance(call, McpCall):
         return "mcp", call.server, call.method, call.http_method, call.name
     api = api_of(call.provider, call.path)
-    return "model", call.provider, call.http_method, api.path if api else call.path
+    if api is not None:
+        return "model", call.provider, call.http_method, api.path
+    resource = resource_of(call.provider, call.path)
+    path = call.path if resource is None else resource.place
+    return "model", call.provider, call.http_method, path
 
 
 def asked_part(call: Call, ignore: Sequence[Pointer] = ()) -> dict[str, Json]:
@@ -54,7 +58,10 @@ def asked_part(call: Call, ignore: Sequence[Pointer] = ()) -> dict[str, Json]:
     if not isinstance(call, McpCall):
         api = api_of(call.provider, call.path)
         volatile = [parse_pointer(text) for text in api.volatile] if api else []
-        return _less({"request": call.request}, [*volatile, *ignore])
+        asked: dict[str, Json] = {"request": call.request}
+        if api is None and resource_of(call.provider, call.path) is not None:
+            asked = {"path": call.path, **asked}
+        return _less(asked, [*volatile, *ignore])
     fields: dict[str, Json] = {}
     if call.args is not None and call.args != {}:
         fields["args"] = call.args

@@ -280,8 +280,10 @@ class Player:
         return self._options.model_strategy
 
     def _may_repeat(self, call: Call, strategy: Strategy | ModelStrategy) -> bool:
-        if not isinstance(call, McpCall) or strategy == "ordered":
+        if strategy == "ordered":
             return False
+        if not isinstance(call, McpCall):  # another answer of the model would be an endless loop
+            return call.http_method == "GET"
         return call.method != "tools/call" or not self._options.strict
 
     def _hand_out(self, each: Filed, *, guessed: bool) -> Hit:

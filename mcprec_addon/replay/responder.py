@@ -40,7 +40,8 @@ from mcprec_addon.wire.jsonrpc import (
     is_batch,
     read_body,
 )
-from mcprec_addon.wire.providers import PROVIDERS, is_absorbed
+from mcprec_addon.wire.providers import is_absorbed
+from mcprec_addon.wire.resources import Origins, resource_call, without_prefix
 
 _SOCKET_PATHS = re.compile(r"/(?:responses|realtime)(?:\?|$)")
 _SESSION_GONE = -32001
@@ -103,6 +104,12 @@ class Responder:
             for label, server in cassette.header.servers.items()
             if server.url
         }
+        self._origins = Origins()
+        self._providers = {
+            exchange.call.provider: None
+            for exchange in cassette.half("model")
+            if isinstance(exchange.call, ModelCall)
+        }
         self._streams = Streams(cassette)
         self.feed = self._streams.feed
         self.turned = Turned()
@@ -126,16 +133,26 @@ class Responder:
         messages = read_body(plain) if request.method == "POST" else None
         if messages is not None:
             return self._mcp(request, messages, batch=is_batch(plain))
-        call = model.call_of(_without_prefix(request))
+        call = self._model_call(without_prefix(request))
         if call is not None:
             return self._model(request, call)
         # In a proxy of one's own a server may have any address, as with its calls.
-        is_bare = request.via == "base-url" and _without_prefix(request) is request
+        is_bare = request.via == "base-url" and without_prefix(request) is request
         is_stream = is_bare and _asks_for_stream(request)
         label = self._label(request) if is_stream else self._known_label(request)
         if label is not None and "mcp" in self._halves:
             return self._beside_calls(request, label)
         return self._absorb_or_refuse(request)
+
+    def _model_call(self, request: HttpRequest) -> ModelCall | None:
+        if self._known_label(request) is not None:
+            return model.call_of(request)
+        call = self._origins.call(request)
+        if call is not None:
+            return call
+        # A gateway's address is in no cassette: what was recorded tells that it is one.
+        calls = (resource_call(request, provider) for provider in self._providers)
+        return next((each for each in calls if each and self._player.knows(each)), None)
 
     def _turn_down_socket(self, request: HttpRequest) -> Reply:
         if not _SOCKET_PATHS.search(request.path):
@@ -295,7 +312,7 @@ class Responder:
             self.turned.ways.setdefault(half, asked)
 
     def _absorb_or_refuse(self, request: HttpRequest) -> Reply:
-        if is_absorbed(_without_prefix(request).path):
+        if is_absorbed(without_prefix(request).path):
             self.turned.absorbed[urlsplit(request.url).netloc] += 1
             return mcp_reply.json_reply(200, b"{}")
         return self._refuse(request)
@@ -313,23 +330,6 @@ class Responder:
 
 def _asks_for_stream(request: HttpRequest) -> bool:
     return request.method == "GET" and "text/event-stream" in (request.header("accept") or "")
-
-
-def _without_prefix(request: HttpRequest) -> HttpRequest:
-    """Return a request at the model door without the provider's prefix in its path."""
-    if request.via != "base-url":
-        return request
-    prefix, slash, rest = request.path.removeprefix("/").partition("/")
-    if prefix not in PROVIDERS or not slash:
-        return request
-    return HttpRequest(
-        method=request.method,
-        url=f"{request.origin}/{rest}",
-        headers=request.headers,
-        body=request.body,
-        label=request.label,
-        via=request.via,
-    )
 
 
 def _tell_sent(replies: list[Reply]) -> None:

@@ -1,6 +1,8 @@
 """What a cassette holds: a summary, one exchange readable, where the placeholders stand."""
 
+import hashlib
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,6 +15,7 @@ from mcprec_addon.exchange import (
     McpExchange,
     ModelAnswer,
     ModelExchange,
+    Opaque,
     Server,
 )
 from mcprec_addon.jsonvalue import one_line, pointer_text, shown
@@ -21,6 +24,7 @@ from mcprec_addon.redact.personal import NUMERIC
 from mcprec_addon.upkeep.channels import joined_texts
 from mcprec_addon.upkeep.layout import count_text, cut, json_lines, text_lines
 from mcprec_addon.upkeep.summary import Blobs, Summary
+from mcprec_addon.wire.multipart import part_line
 from mcprec_addon.wire.titles import call_title
 
 _PLACES = 5  # places named for a class of placeholders
@@ -93,7 +97,7 @@ def exchange_text(exchange: Exchange, cassette: Cassette) -> str:
     lines += [one_line(f"  {name}: {value}") for name, value in sorted(answer.headers.items())]
     if isinstance(answer, McpAnswer):
         lines += [line for event in answer.events for line in _event_lines(event)]
-        lines += [] if answer.kind == "none" else json_lines(answer.value, indent=2)
+        lines += [] if answer.kind == "none" else _value_lines(answer.value)
     else:
         lines += _model_answer_lines(answer)
     return "\n".join([*lines, f"end: {_ENDS[answer.end]}"])
@@ -104,11 +108,19 @@ def exchange_json(exchange: Exchange) -> dict[str, Json]:
     answer = exchange.answer
     return {
         "seq": exchange.seq,
-        **_record(exchange),
+        **{name: _plain(member) for name, member in _record(exchange).items()},
         "status": answer.status,
         "end": answer.end,
         "ms": exchange.ms,
     }
+
+
+def _plain(value: Json) -> Json:
+    """Return a body that is no JSON as JSON."""
+    if not isinstance(value, Opaque):
+        return value
+    content = value.content
+    return content if isinstance(content, str) else {"base64": b64encode(content).decode()}
 
 
 def placeholders(cassette: Cassette) -> list[Placeholders]:
@@ -199,7 +211,30 @@ def _call_lines(exchange: Exchange) -> list[str]:
     if isinstance(exchange, McpExchange) and exchange.call.meta:
         record["meta"] = exchange.call.meta
     value = record.get("request") if isinstance(exchange, ModelExchange) else record
+    if isinstance(value, list):
+        return list(_part_lines(value))
+    if isinstance(value, Opaque):
+        return _opaque_lines(value)
     return json_lines(value, indent=2) if value else ["  nothing but its name"]
+
+
+def _part_lines(parts: list[Json]) -> Iterator[str]:
+    for part in parts:
+        yield cut(f"  {part_line(part)}")
+        text = part.get("text") if isinstance(part, dict) and "filename" in part else None
+        if isinstance(text, str):
+            yield from text_lines(text, indent=4)
+
+
+def _value_lines(value: Json) -> list[str]:
+    return _opaque_lines(value) if isinstance(value, Opaque) else json_lines(value, indent=2)
+
+
+def _opaque_lines(value: Opaque) -> list[str]:
+    content = value.content
+    if isinstance(content, str):
+        return text_lines(content, indent=2)
+    return [f"  {len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}"]
 
 
 def _answer_head(exchange: Exchange) -> str:
@@ -226,7 +261,7 @@ def _event_lines(event: McpEvent) -> list[str]:
 
 def _model_answer_lines(answer: ModelAnswer) -> Iterator[str]:
     if answer.kind == "body":
-        yield from json_lines(answer.value, indent=2)
+        yield from _value_lines(answer.value)
     for channel, text in joined_texts(answer.events):
         yield one_line(f"  {channel}:")
         yield from text_lines(text, indent=4)

@@ -27,6 +27,7 @@ class HttpRequest:
         body: The body, transfer coding undone, content coding not.
         label: Label of the MCP server whose own port the request came in on, or None.
         via: ``base-url`` for a request in origin form, ``proxy`` for one through the proxy.
+        provider: Name of the provider whose base-URL door the request came by, or None.
     """
 
     method: str
@@ -35,6 +36,7 @@ class HttpRequest:
     body: bytes = b""
     label: str | None = None
     via: Literal["base-url", "proxy"] = "base-url"
+    provider: str | None = None
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, by its lower-case name, or None."""
@@ -49,8 +51,7 @@ class HttpRequest:
     @property
     def origin(self) -> str:
         """Scheme, host and port, such as ``https://api.openai.com``."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}"
+        return origin_of(self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,12 @@ class Reply:
     def body(self) -> bytes:
         """All pieces joined."""
         return b"".join(piece.data for piece in self.pieces)
+
+
+def origin_of(url: str) -> str:
+    """Return scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def server_address(url: str) -> str:

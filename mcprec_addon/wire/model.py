@@ -24,9 +24,17 @@ from mcprec_addon.wire.http import (
     Reply,
     ReplyEnd,
     body_bytes,
+    first_header,
     text_or_bytes,
 )
-from mcprec_addon.wire.providers import api_of, error_body, error_kind, error_status, find_api
+from mcprec_addon.wire.providers import (
+    PROVIDERS,
+    api_of,
+    error_body,
+    error_kind,
+    error_status,
+    find_api,
+)
 from mcprec_addon.wire.sse import SseEvent, encode_comment
 
 _CREDENTIAL_QUERY = frozenset({"key", "api-key", "api_key", "access_token", "token"})
@@ -72,6 +80,8 @@ class ModelAnswerReader:
 
     def __init__(self, call: ModelCall) -> None:
         self._api = api_of(call.provider, call.path)
+        row = PROVIDERS.get(call.provider)
+        self._stream_ends = row.stream_ends if row is not None else frozenset[str]()
         self._status = 200
         self._lines: list[tuple[str, str]] = []
         self._stream: Reader | None = None
@@ -84,9 +94,11 @@ class ModelAnswerReader:
         """Take the status and header lines (names in lower case)."""
         self._status = status
         self._lines = lines
-        content_type = next((value for name, value in lines if name == "content-type"), None)
+        content_type = first_header(lines, "content-type")
         is_array = self._api is not None and self._api.streams_array and status == HTTPStatus.OK
-        framing = framing_of(media_type(content_type), has_arrays=is_array)
+        kind = media_type(content_type)
+        is_file = self._api is None and kind != SSE  # lines of JSON may be a file
+        framing = None if is_file else framing_of(kind, has_arrays=is_array)
         self._stream = framing.reader() if framing is not None else None
 
     def feed(self, data: bytes, at_ms: int) -> list[StreamEvent]:
@@ -116,10 +128,16 @@ class ModelAnswerReader:
             value = loads(data)
         except JsonError:
             value = None
-        self._has_ended |= self._api is not None and self._api.ends(data, value)
+        self._has_ended |= self._ends(data, value)
         if value is None or not is_plain(value):
             return StreamEvent(at_ms=at_ms, kind="text", value=data, event=event.event)
         return StreamEvent(at_ms=at_ms, kind="json", value=value, event=event.event)
+
+    def _ends(self, data: str, value: Json) -> bool:
+        if self._api is not None:
+            return self._api.ends(data, value)
+        said = value if isinstance(value, dict) else {}
+        return said.get("type") in self._stream_ends or bool(said.get("error"))
 
     def _unmarked_end(self) -> End | None:
         is_whole = self._api is not None and self._api.may_end_unmarked
@@ -151,7 +169,8 @@ class ModelAnswerReader:
             )
         if not self._body:
             return self._answer("none", None, self._end(ending), headers)
-        return self._answer("body", body_value(bytes(self._body)), self._end(ending), headers)
+        value = body_value(bytes(self._body), first_header(self._lines, "content-type"))
+        return self._answer("body", value, self._end(ending), headers)
 
     def _usual_type(self) -> str:
         return SSE if self._stream is not None else "application/json"
@@ -175,14 +194,24 @@ class ModelAnswerReader:
         return None if ending == "complete" else ending
 
 
-def body_value(body: bytes) -> Json:
-    """Return a body as JSON, or opaque where it is none."""
+def body_value(body: bytes, content_type: str | None = None) -> Json:
+    """Return a body as JSON, or opaque where it is none.
+
+    A file that its sender does not call JSON is JSON only where that keeps every byte of it.
+    """
     try:
-        return loads(body)
+        value = loads(body)
     except JsonError:
         pass
+    else:
+        if _is_json(media_type(content_type)) or dumps(value) == body:
+            return value
     content = text_or_bytes(body)
     return Opaque(content) if isinstance(content, str) else content
+
+
+def _is_json(kind: str) -> bool:
+    return kind in ("", "application/json", "text/json") or kind.endswith("+json")
 
 
 def reply_of(answer: ModelAnswer, *, ms: int = 0, keep_waits: bool = False) -> Reply:

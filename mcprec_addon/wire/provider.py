@@ -84,6 +84,25 @@ class Api:
         return re.search(f"{_VERSION}(?P<key>{self.path})$", bare)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """Where a path stands among a provider's resources.
+
+    Attributes:
+        path: The path without gateway prefix, version segment and query.
+        ids: Steps of it that are ids, counted from 0 behind the first slash.
+    """
+
+    path: str
+    ids: tuple[int, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The path with a star for every id."""
+        steps = self.path.split("/")[1:]
+        return "/" + "/".join("*" if at in self.ids else step for at, step in enumerate(steps))
+
+
 # Types of errors by status, as the providers document them.
 ANTHROPIC_KINDS: Mapping[int, str] = {
     400: "invalid_request_error",
@@ -160,6 +179,10 @@ class Provider:
         dummies: Credential variables, with a value of a valid shape for a replay.
         error: Builds an error body in its shape.
         kinds: Types of its errors by status.
+        resources: Paths, behind host, gateway prefix and version segment, of what it keeps or
+            makes beside conversations; each with all below it. Behind ``/*`` every second step
+            is an id that it minted.
+        stream_ends: Values of an event's ``type`` that end a stream of these.
     """
 
     name: str
@@ -170,3 +193,21 @@ class Provider:
     dummies: Mapping[str, str] = field(default_factory=dict[str, str])
     error: ErrorShape = openai_error
     kinds: Mapping[int, str] = field(default_factory=lambda: OPENAI_KINDS)
+    resources: tuple[str, ...] = ()
+    stream_ends: frozenset[str] = frozenset()
+
+    def resource(self, path: str) -> Resource | None:
+        """Return what a path is among its resources, or None where it is none."""
+        bare = path.partition("?")[0].rstrip("/")
+        found = [_resource(each, bare) for each in self.resources]
+        # Files of a vector store are no files: what says more of the path counts.
+        return max(filter(None, found), key=lambda each: len(each.path), default=None)
+
+
+def _resource(resource: str, path: str) -> Resource | None:
+    base = resource.removesuffix("/*")
+    found = re.search(rf"^(?:/[^/]+)*?{_VERSION}({re.escape(base)}(?:/[^/]+)*)$", path)
+    if found is None:
+        return None
+    ids = range(base.count("/"), found[1].count("/"), 2) if resource != base else ()
+    return Resource(path=found[1], ids=tuple(ids))

@@ -15,6 +15,7 @@ from mcprec_addon.wire.provider import (
     OPENAI_KINDS,
     Api,
     Provider,
+    Resource,
     anthropic_error,
     aws_error,
     google_error,
@@ -63,6 +64,36 @@ OPENAI = Provider(
     base_url_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
     upstream="https://api.openai.com/v1",
     dummies={"OPENAI_API_KEY": "sk-proj-mcprecReplaysWithoutAnyCredential00"},
+    resources=(
+        "/audio",
+        "/batches/*",
+        "/chat/completions/*",
+        "/containers/*",
+        "/conversations/*",
+        "/embeddings",
+        "/evals/*",
+        "/files/*",
+        "/fine_tuning/jobs/*",
+        "/images",
+        "/models",
+        "/moderations",
+        "/responses/*",
+        "/uploads/*",
+        "/vector_stores/*",
+        "/videos/*",
+    ),
+    stream_ends=frozenset(
+        {
+            "transcript.text.done",
+            "speech.audio.done",
+            "image_generation.completed",
+            "image_edit.completed",
+            "response.completed",
+            "response.incomplete",
+            "response.failed",
+            "error",
+        }
+    ),
 )
 
 ANTHROPIC = Provider(
@@ -83,6 +114,7 @@ ANTHROPIC = Provider(
     dummies={"ANTHROPIC_API_KEY": "sk-ant-api03-mcprecReplaysWithoutAnyCredential00"},
     error=anthropic_error,
     kinds=ANTHROPIC_KINDS,
+    resources=("/files/*", "/messages/batches/*", "/messages/count_tokens", "/models", "/skills/*"),
 )
 
 _GEMINI_IDS = ("/contents/*/parts/*/functionCall/id", "/contents/*/parts/*/functionResponse/id")
@@ -116,6 +148,7 @@ GEMINI = Provider(
     base_url_variables=("GOOGLE_GEMINI_BASE_URL",),
     upstream="https://generativelanguage.googleapis.com",
     dummies={"GEMINI_API_KEY": _GEMINI_KEY, "GOOGLE_API_KEY": _GEMINI_KEY},
+    resources=("/batches/*", "/cachedContents/*", "/files/*", "/models", "/tunedModels"),
     error=google_error,
     kinds=GOOGLE_KINDS,
 )
@@ -215,6 +248,12 @@ def api_of(provider: str, path: str) -> Api | None:
     row = PROVIDERS.get(provider)
     apis = row.apis if row is not None else ()
     return next((api for api in apis if api.key_path(path) is not None), None)
+
+
+def resource_of(provider: str, path: str) -> Resource | None:
+    """Return what a path is among a provider's resources, or None where it is none."""
+    row = PROVIDERS.get(provider)
+    return row.resource(path) if row is not None else None
 
 
 def is_absorbed(path: str) -> bool:

@@ -58,6 +58,7 @@ class Folder:
         ({"b64_json": b64encode(PNG).decode()}, "image/png", "png"),
         ({"anything": b64encode(PNG).decode()}, "image/png", "png"),
         ({"data": CODE, "mimeType": "x/y; odd"}, "x/y; odd", "bin"),
+        ({"name": "file", "mime": "audio/wav; x=1", "base64": CODE}, "audio/wav; x=1", "wav"),
     ],
 )
 def test_media_is_a_file_of_its_kind(value: dict[str, Json], mime: str, suffix: str) -> None:

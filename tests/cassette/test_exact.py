@@ -55,6 +55,7 @@ def test_plain_records_have_no_raw() -> None:
         ({"a": "\ud800"}, '{"a":"\\ud800"}'),
         ([Number("NaN"), Number("-Infinity")], "[NaN,-Infinity]"),
         (Opaque("plain words"), "plain words"),
+        (Opaque('{"a":1}\n{"a":2}\n'), '{"a":1}\n{"a":2}\n'),
     ],
 )
 def test_exact_members_stand_in_raw_as_text(value: Json, text: str) -> None:
@@ -71,6 +72,15 @@ def test_bytes_stand_in_raw_as_base64() -> None:
 
     assert record == {"raw": {"/body": {"base64": "/wA="}}}
     assert without_raw(record) == {"body": Opaque(b"\xff\x00")}
+
+
+@pytest.mark.parametrize("text", ["1", '{"a":1}\n', " null"])
+def test_text_that_reads_as_json_stays_text(text: str) -> None:
+    """A file of one line of JSON must not lose its line end, or become a value."""
+    record = with_raw({"body": Opaque(text)})
+
+    assert record == {"raw": {"/body": {"text": text}}}
+    assert without_raw(record) == {"body": Opaque(text)}
 
 
 def test_one_exact_event_leaves_the_others_readable() -> None:

@@ -405,7 +405,7 @@ EXTRA = st.dictionaries(st.sampled_from(["newer", "$part"]), VALUES, max_size=1)
 STATUS = st.integers(100, 599)
 ENDS = st.sampled_from([None, "cut", "reset", "left", "stopped"])
 HEADERS = st.dictionaries(TEXT, TEXT | st.lists(TEXT, max_size=2), max_size=2)
-OPAQUE = st.binary(max_size=8).map(Opaque) | st.just(Opaque("no json"))
+OPAQUE = st.binary(max_size=8).map(Opaque) | st.text(max_size=8).map(Opaque)
 
 MCP_ANSWERS = st.builds(
     McpAnswer,

@@ -30,6 +30,8 @@ CLIENTS = {
     "anthropic-stream": "anthropic_client",
     "anthropic-async": "anthropic_client",
     "anthropic-async-stream": "anthropic_client",
+    "openai-resources": "resources_client",
+    "anthropic-resources": "resources_client",
     "http-client": "plain_client",
 }
 MODELS = "ok,tool,email,429-then-200"

@@ -31,6 +31,8 @@ from uuid import uuid4
 import brotli  # type: ignore[import-untyped]  # it brings no types
 import zstandard
 
+from tests.peers.model_resources import Asked, Kept
+from tests.peers.model_resources import answer as resource_answer
 from tests.peers.model_shapes import (
     Body,
     Shape,
@@ -113,6 +115,7 @@ class Seen:
 
 
 seen = Seen()
+kept = Kept()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -124,8 +127,24 @@ class Handler(BaseHTTPRequestHandler):
         """Answer ``/seen``."""
         if self.path == "/seen":
             self._whole(200, seen.requests)
-        else:
+        elif not self._resource(b""):
             self._whole(404, openai_error("invalid_request_error", "not here"))
+
+    def do_DELETE(self) -> None:
+        """Delete something that is kept."""
+        if not self._resource(b""):
+            self._whole(404, openai_error("invalid_request_error", "not here"))
+
+    def _resource(self, body: bytes) -> bool:
+        """Answer for what is kept beside conversations; return whether the path is for that."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        path = self.path.partition("?")[0]
+        asked = Asked(method=self.command, path=path, headers=headers, body=body)
+        answered = resource_answer(asked, kept)
+        if answered is None:
+            return False
+        self._send(answered.status, answered.body, kind=answered.kind)
+        return True
 
     def do_POST(self) -> None:
         """Answer a model call."""
@@ -133,6 +152,8 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         times = seen.add(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
         api = APIS.get(path)
+        if api is None and self._resource(body):
+            return
         if api is None:
             self._whole(404, openai_error("invalid_request_error", f"no {path} here"))
         elif not any(self.headers.get(name) for name in api.key_headers):
@@ -212,8 +233,9 @@ class Handler(BaseHTTPRequestHandler):
         headers: dict[str, str] | None = None,
         *,
         length: int | None = None,
+        kind: str = "application/json",
     ) -> None:
-        self._head(status, "application/json")
+        self._head(status, kind)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.send_header("content-length", str(len(data) if length is None else length))

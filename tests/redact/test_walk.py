@@ -89,3 +89,10 @@ def test_what_stands_beside_exchanges() -> None:
     assert walk.message(message, Seen()).params == ["P"]
     assert walk.noise(Noise(server="s", text="n"), Seen()).text == "N"
     assert walk.opaque(Opaque(b"\xffa"), str.upper) == Opaque(b"\xffA")
+
+
+def test_bytes_that_are_no_text_stay() -> None:
+    """Chance finds addresses in sound, and a changed picture is broken."""
+    sound = Opaque(b"\xff\x00a")
+
+    assert walk.opaque(sound, str.upper) is sound

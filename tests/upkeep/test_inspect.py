@@ -11,11 +11,12 @@ from mcprec_addon.exchange import (
     ModelAnswer,
     ModelCall,
     ModelExchange,
+    Opaque,
     Redaction,
     Server,
     StreamEvent,
 )
-from mcprec_addon.upkeep.inspect import exchange_text, placeholders, summary
+from mcprec_addon.upkeep.inspect import exchange_json, exchange_text, placeholders, summary
 
 
 def tool_call(args: Json, result: Json, *, seq: int = 2) -> McpExchange:
@@ -112,6 +113,36 @@ def test_stream_readable() -> None:
         '    | data: {"cho',
         "end: cut: closed without its end marker",
     ]
+
+
+def test_upload_and_download_readable() -> None:
+    """A person sees which file went where, not a page of base64."""
+    parts: Json = [
+        {"name": "model", "text": "whisper-1"},
+        {"name": "notes", "filename": "a.txt", "text": "one\ntwo"},
+        {"name": "file", "filename": "a.wav", "mime": "audio/wav", "base64": "/wA="},
+    ]
+    exchange = ModelExchange(
+        seq=3,
+        call=ModelCall(provider="openai", path="/v1/audio/transcriptions", request=parts),
+        answer=ModelAnswer(kind="body", value=Opaque(b"\xff\x00"), headers={"content-type": "x/y"}),
+    )
+
+    lines = exchange_text(exchange, Cassette()).splitlines()
+
+    assert lines[2:-2] == [
+        "call",
+        '  model: "whisper-1"',
+        "  notes: a.txt, 7 bytes",
+        "    | one",
+        "    | two",
+        "  file: a.wav, audio/wav, 2 bytes",
+        "",
+        "answer: a body, status 200",
+        "  content-type: x/y",
+    ]
+    assert lines[-2].startswith("  2 bytes, sha256 ")
+    assert exchange_json(exchange)["body"] == {"base64": "/wA="}
 
 
 def test_answer_without_a_body_is_readable() -> None:
