@@ -14,6 +14,7 @@ from typer.exceptions import TyperException
 
 from mcprec_addon import __version__
 from mcprec_addon.cli_eval import evaluate, report_files
+from mcprec_addon.cli_merge import merge_files
 from mcprec_addon.cli_options import (
     INPUT_IGNORED,
     Allow,
@@ -349,6 +350,7 @@ def redact(
 
 
 app.command("report", rich_help_panel=_CASSETTE)(report_files)
+app.command("merge", rich_help_panel=_CASSETTE)(merge_files)
 
 
 @app.command(rich_help_panel=_CASSETTE)

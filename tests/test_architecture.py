@@ -26,11 +26,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("replay_run",),
     ("serving", "eval_doors", "eval_recording"),
     ("evaluation", "self_check", "doctor", "demo"),
-    ("look", "cleaning", "addon_run"),
+    ("look", "cleaning", "joining", "addon_run"),
     ("cli_options",),
     ("cli_settings",),
     ("cli_terminal",),
-    ("cli_eval",),
+    ("cli_eval", "cli_merge"),
     ("addon", "cli", "pytest_plugin"),
     ("__main__",),
 )

@@ -18,7 +18,7 @@ TEXT = (DOCS / "cli.md").read_text(encoding="utf-8")
 ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
 COMMANDS = (
-    *("record", "replay", "eval", "inspect", "redact", "report", "recover"),
+    *("record", "replay", "eval", "inspect", "redact", "report", "merge", "recover"),
     *("serve", "restore", "addon", "demo"),
 )
 
