@@ -63,10 +63,6 @@ def conclude_replay(
     tally, turned = replayed.player.tally, replayed.turned
     titles = _titles(replayed)
     agent = _shown(command) or "CMD"
-    idle = [
-        f"{rule.origin}: {rule.text} matched nothing in this run; drop it"
-        for rule in replayed.player.idle_rules()
-    ]
     return RunReport(
         misses=tally.misses,
         unused=replayed.player.unused(),
@@ -79,7 +75,8 @@ def conclude_replay(
         absorbed=turned.absorbed,
         allowed=dict.fromkeys(replayed.allowed, 0),
         faults=list(replayed.player.faults.lines()),
-        warnings=[*_warnings(replayed), *idle],
+        idle_rules=[f"{rule.origin}: {rule.text}" for rule in replayed.player.idle_rules()],
+        warnings=list(_warnings(replayed)),
         child=replayed.child,
         demands=Demands(all_used=all_used, strict=strict),
         given=_failure(replayed),

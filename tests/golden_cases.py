@@ -1,19 +1,24 @@
 """What mcprec prints for the cases in tests/golden."""
 
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import chdir
 from pathlib import Path
 
 from mcprec_addon.cassette.format import read_cassette
+from mcprec_addon.evaluation import EvalRun, run_eval
 from mcprec_addon.exchange import Call, Input, Json, McpCall, ModelCall
+from mcprec_addon.replay.eval_report import EvalReport
 from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.responder import Turned
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.replay_run import present_halves, stage
+from mcprec_addon.replay_run import ReplayRun, present_halves, stage
 from mcprec_addon.upkeep.inspect import exchange_text, summary
 
 FOLDER = Path(__file__).parent / "golden"
-CASES = sorted(path for path in FOLDER.iterdir() if path.is_dir())
+EVAL = FOLDER / "eval"
+CASES = sorted(path.parent for path in FOLDER.glob("*/calls.jsonl"))
 
 
 def call_of(record: dict[str, Json]) -> Call:
@@ -51,3 +56,13 @@ def printed(case: Path) -> Mapping[str, str]:
         "inspect.txt": "\n\n".join([overview, *each]) + "\n",
         "report.txt": report.text() + "\n",
     }
+
+
+def golden_eval(on_end: Callable[[dict[str, Json]], None] = lambda _: None) -> EvalReport:
+    """Return what twenty runs of the light agent come to; a live model must be in reach."""
+    agent = Path(__file__).parent / "peers" / "light_agent.py"
+    command = (sys.executable, "-S", str(agent), "errs", "3 found")
+    options = PlayOptions(strategy="state", on_miss="advise")
+    with chdir(EVAL):  # the report names the cassette as it was named
+        replay = ReplayRun(path=Path("cassette.mcp"), command=command, options=options)
+        return run_eval(EvalRun(replay=replay, runs=20, jobs=2, on_end=on_end))

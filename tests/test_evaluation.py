@@ -16,6 +16,7 @@ from mcprec_addon.evaluation import EvalRun, content_digest, join_reports, run_e
 from mcprec_addon.replay.eval_report import EvalReport
 from mcprec_addon.replay.play import OnMiss, PlayOptions
 from mcprec_addon.replay_run import ReplayRun
+from tests.golden_cases import EVAL, golden_eval
 from tests.peers.live_model import KEY, live_model
 from tests.peers.process import ROOT
 
@@ -98,24 +99,13 @@ def test_reads_follow_what_the_model_did(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("model")
-def test_twenty_runs_are_counted(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfdbinary: pytest.CaptureFixture[bytes],
-) -> None:
+def test_twenty_runs_are_counted(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Each has a world of its own, and each line of output its run."""
-    monkeypatch.chdir(tmp_path)  # the report names the cassette as it was named
     lines: list[dict[str, Json]] = []
 
-    report = evaluated(
-        Path(),
-        *(sys.executable, "-S", AGENT, "errs", "3 found"),
-        runs=20,
-        jobs=2,
-        on_end=lines.append,
-    )
+    report = golden_eval(lines.append)
 
-    assert f"{report.text()}\n" == (ROOT / "tests" / "golden" / "eval.txt").read_text()
+    assert f"{report.text()}\n" == (EVAL / "report.txt").read_text()
     assert sorted(capfdbinary.readouterr().out.splitlines()) == sorted(
         f"run {number} | 3 found".encode() for number in range(1, 21)
     )

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 from mcprec_addon.exchange import Json
 from mcprec_addon.jsonvalue import one_line
-from mcprec_addon.replay.report import Exit, add_case, count_text, junit_text
+from mcprec_addon.replay.report import Exit, add_case, count_text, idle_line, junit_text
 from mcprec_addon.replay.scores import RunScore, Source, ToolScore, wilson
 
 _LISTED = 10  # of a list; the rest is counted
@@ -131,6 +131,13 @@ class EvalReport:
         first, *others = (run.unused for run in self.runs)
         return {seq: title for seq, title in first.items() if all(seq in each for each in others)}
 
+    def idle_rules(self) -> list[str]:
+        """Return the rules for matching that nothing in any run was for."""
+        if not self.runs:
+            return []
+        first, *others = (run.idle_rules for run in self.runs)
+        return [rule for rule in first if all(rule in each for each in others)]
+
     def as_json(self) -> dict[str, Json]:
         """Return the report for a program."""
         ended, (low, high) = self.exit, wilson(self.passed, len(self.runs))
@@ -165,6 +172,7 @@ class EvalReport:
             "unused": [{"seq": seq, "title": title} for seq, title in self.unused().items()],
             "repeated": [{"seq": seq, "times": times} for seq, times in sorted(repeated.items())],
             "refused": dict[str, Json](self._refused()),
+            "idle_rules": list[Json](self.idle_rules()),
             "runs": [run.whole for run in self.runs],
         }
 
@@ -218,6 +226,8 @@ class EvalReport:
         for warning, number in runs.items():
             some = f" (in {number} of {len(self.runs)} runs)" if len(self.runs) > 1 else ""
             yield f"warning: {one_line(warning)}{some}"
+        where = "in any run" if len(self.runs) > 1 else "in this run"
+        yield from (idle_line(rule, where) for rule in self.idle_rules())
 
 
 def joined(reports: Mapping[str, Sequence[RunScore]], *, required: int | None) -> EvalReport:

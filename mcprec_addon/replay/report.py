@@ -76,6 +76,7 @@ class RunReport:
         absorbed: Hosts of swallowed telemetry, likewise.
         allowed: Hosts let through on request, likewise; 0 where that was not counted.
         faults: What became of each answer that was to be broken, a sentence each.
+        idle_rules: Rules for matching that nothing was for, each with where it was written.
         warnings: Anything else to be said, a sentence each.
         child: Exit status of the command; None where there was none.
         demands: What makes the run fail.
@@ -94,6 +95,7 @@ class RunReport:
     absorbed: Mapping[str, int] = field(default_factory=dict[str, int])
     allowed: Mapping[str, int] = field(default_factory=dict[str, int])
     faults: Sequence[str] = ()
+    idle_rules: Sequence[str] = ()
     warnings: Sequence[str] = ()
     child: int | None = None
     demands: Demands = field(default_factory=Demands)
@@ -132,6 +134,7 @@ class RunReport:
             ],
             "used": {half: self.used.get(half, 0) for half in _HALVES if half in self.halves},
             "faults": list[Json](self.faults),
+            "idle_rules": list[Json](self.idle_rules),
             "warnings": list[Json](self.warnings),
             "child": self.child,
         }
@@ -275,6 +278,12 @@ def _leftover_lines(report: RunReport) -> Iterator[str]:
         yield f"absorbed telemetry: {hosts}"
     yield from map(one_line, report.faults)
     yield from (f"warning: {one_line(warning)}" for warning in report.warnings)
+    yield from (idle_line(rule, "in this run") for rule in report.idle_rules)
+
+
+def idle_line(rule: str, where: str) -> str:
+    """Return what is said of a rule for matching that nothing was for."""
+    return f"warning: {one_line(rule)} matched nothing {where}; drop it"
 
 
 def _times(host: str, times: int) -> str:

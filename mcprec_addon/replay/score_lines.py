@@ -109,6 +109,7 @@ def score_of(line: Json) -> RunScore:
         ),
         unused={each.number("seq"): each.text("title") for each in fields.members("unused")},
         refused=fields.member("refused").counts(),
+        idle_rules=fields.texts("idle_rules"),
         warnings=fields.texts("warnings"),
         whole=fields.whole,
     )

@@ -103,6 +103,7 @@ class RunScore:
         misses: In order.
         unused: Title of each recorded exchange that was not handed out, by seq.
         refused: Hosts that were refused, with how often.
+        idle_rules: Rules for matching that nothing was for.
         warnings: What else is to be said.
         whole: The line of the report.
     """
@@ -121,6 +122,7 @@ class RunScore:
     misses: tuple[MissScore, ...]
     unused: Mapping[int, str]
     refused: Mapping[str, int]
+    idle_rules: tuple[str, ...]
     warnings: tuple[str, ...]
     whole: dict[str, Json] = field(compare=False)
 

@@ -56,6 +56,20 @@ def test_the_text_is_as_it_was() -> None:
     ]
 
 
+def test_a_rule_is_idle_where_no_run_had_anything_for_it() -> None:
+    """Said once and not for each run: a model may ask in one what it does not ask in another."""
+    runs = [
+        replace(score(1), idle_rules=("--ignore: /args/a", "--ignore: /args/b")),
+        replace(score(2), idle_rules=("--ignore: /args/b",)),
+    ]
+
+    text = of(*runs).text()
+
+    assert text.count("matched nothing") == 1
+    assert "warning: --ignore: /args/b matched nothing in any run; drop it" in text
+    assert of(*runs).as_json()["idle_rules"] == ["--ignore: /args/b"]
+
+
 FAILS = replace(SOURCE, on_miss="fail")
 
 

@@ -217,6 +217,7 @@ def test_everything_else_is_named_and_counted() -> None:
         absorbed={"telemetry.example": 14},
         allowed={"pypi.example:443": 1, "docs.example": 0},
         warnings=("two\nlines",),
+        idle_rules=("--normalize: uuid",),
     )
 
     text = found.text()
@@ -228,6 +229,7 @@ def test_everything_else_is_named_and_counted() -> None:
     assert "allowed: pypi.example:443, 1 time, live" in text
     assert "allowed: docs.example, live" in text
     assert "warning: two\\nlines" in text
+    assert "warning: --normalize: uuid matched nothing in this run; drop it" in text
 
 
 def test_json_has_what_every_report_has() -> None:
