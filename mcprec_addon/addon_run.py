@@ -19,16 +19,17 @@ from mcprec_addon.match.rules import rules_of
 from mcprec_addon.options import secret_values, server_urls
 from mcprec_addon.redact.own_rules import OwnRules, with_own
 from mcprec_addon.redact.rules import default_rules
+from mcprec_addon.redact.sources import held
 from mcprec_addon.replay.faults import check_faults, faults_of
 from mcprec_addon.replay.play import ModelStrategy, PlayOptions, Strategy
-from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.replay_run import (
+from mcprec_addon.replay.staging import (
     check_rules,
     check_secrets,
     present_halves,
     several_answers_line,
     stage,
 )
+from mcprec_addon.replay_end import Replayed, conclude_replay
 from mcprec_addon.run import known_environment
 
 type Say = Callable[[str], None]
@@ -144,7 +145,7 @@ class AddonRun:
         check_faults(options.faults, cassette, halves=halves, option="--set mcprec_fault")
         for warning in cassette.warnings:
             say(warning)
-        player, responder = stage(cassette, options, halves=halves, environment=os.environ)
+        player, responder = stage(cassette, options, halves=halves, known=held(os.environ))
         for exchange in player.several_answers():
             say(several_answers_line(exchange))
         addon = ReplayAddon(responder)

@@ -28,13 +28,14 @@ from mcprec_addon.eval_doors import EvalDoors, check_way, recorded_way
 from mcprec_addon.eval_recording import begin_recording, end_recording, recording_problems
 from mcprec_addon.exchange import Cassette, Half, Json
 from mcprec_addon.played_servers import PlayedServers
-from mcprec_addon.redact.sources import source_variables
+from mcprec_addon.redact.sources import held, source_variables
 from mcprec_addon.replay.eval_report import EvalReport, joined
 from mcprec_addon.replay.report import Exit, RunReport
 from mcprec_addon.replay.score_lines import RunFacts, run_line, score_of
 from mcprec_addon.replay.scores import RunScore, Source, tool_scores
+from mcprec_addon.replay.staging import lines_of, stage
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.replay_run import ReplayRun, lines_of, prepare, stage, teller
+from mcprec_addon.replay_run import ReplayRun, prepare, teller
 from mcprec_addon.run import Ended
 
 if TYPE_CHECKING:
@@ -269,12 +270,13 @@ class _Crew:
         }
         environment = eval_environment(os.environ, used=used, keep=run.keep)
         tell = teller(run)
+        secrets = played.servers.secrets(os.environ)
         player, responder = stage(
             played.cassette,
             run.options,
             halves=_HALVES,
-            environment=environment,
-            secrets=played.servers.secrets(os.environ),
+            known={**held(environment), **secrets},
+            aliases={**held(os.environ), **secrets},
             on_miss=tell,
         )
         responder.know(played.addresses(os.environ))

@@ -3,9 +3,8 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from mcprec_addon.agent_servers import AgentServers
 from mcprec_addon.doors.cassette_file import load_cassette
@@ -16,19 +15,20 @@ from mcprec_addon.doors.played_lines import replaying_lines
 from mcprec_addon.doors.routes import HOST, Ways
 from mcprec_addon.doors.run_folder import run_folder
 from mcprec_addon.doors.run_socket import RunSocket
-from mcprec_addon.errors import UsageError
-from mcprec_addon.exchange import Cassette, Exchange, Half
+from mcprec_addon.exchange import Half
 from mcprec_addon.played_servers import PlayedServers
-from mcprec_addon.redact.bindings import Bindings
-from mcprec_addon.redact.own_rules import OwnRules, with_own
-from mcprec_addon.redact.rules import BUILTIN, default_rules
-from mcprec_addon.redact.sources import held, source_values, source_variables
+from mcprec_addon.redact.sources import held, source_variables
 from mcprec_addon.replay.faults import check_faults
-from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import PlayOptions
-from mcprec_addon.replay.player import Player
-from mcprec_addon.replay.responder import Responder
+from mcprec_addon.replay.staging import (
+    check_rules,
+    check_secrets,
+    lines_of,
+    present_halves,
+    several_answers_line,
+    stage,
+)
 from mcprec_addon.replay_end import Replayed
 from mcprec_addon.run import (
     Stage,
@@ -39,7 +39,6 @@ from mcprec_addon.run import (
     run_child,
     with_certificates,
 )
-from mcprec_addon.wire.titles import call_title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +88,13 @@ async def replay(run: ReplayRun) -> Replayed:
         **os.environ,
         **dummies(os.environ, sources=source_variables(cassette.header.redaction), keep=run.keep),
     }
+    secrets = played.servers.secrets(os.environ)
     player, responder = stage(
         cassette,
         run.options,
         halves=halves,
-        environment=environment,
-        secrets=played.servers.secrets(os.environ),
+        known={**held(environment), **secrets},
+        aliases={**held(os.environ), **secrets},
         on_miss=teller(run),
     )
     responder.know(played.addresses(os.environ))
@@ -154,95 +154,6 @@ def prepare(run: ReplayRun) -> tuple[frozenset[Half], PlayedServers]:
     return halves, played
 
 
-def several_answers_line(exchange: Exchange) -> str:
-    """Return the line that names a call whose later answers `exact` never gives."""
-    title = f"#{exchange.seq} {call_title(exchange.call)}"
-    return f"{title} has several different answers; exact always gives the first"
-
-
-def stage(
-    cassette: Cassette,
-    options: PlayOptions,
-    *,
-    halves: frozenset[Half],
-    environment: Mapping[str, str],
-    secrets: Mapping[str, str] = MappingProxyType({}),
-    on_miss: Callable[[Miss], None] = lambda _: None,
-) -> tuple[Player, Responder]:
-    """Return a player, and a responder for the doors that speak HTTP.
-
-    Args:
-        cassette: What is replayed.
-        options: How calls are matched.
-        halves: Which halves are replayed.
-        environment: The agent's: what it holds in place of a recorded secret stands for it.
-        secrets: What the agent's configs hold, by source, likewise.
-        on_miss: Told of each miss as it happens.
-    """
-    player = new_player(cassette, options, halves=halves, environment=environment, secrets=secrets)
-    return player, Responder(cassette, player, halves=halves, on_miss=on_miss)
-
-
-def new_player(
-    cassette: Cassette,
-    options: PlayOptions,
-    *,
-    halves: frozenset[Half],
-    environment: Mapping[str, str],
-    secrets: Mapping[str, str] = MappingProxyType({}),
-) -> Player:
-    """Return a player for one replay of a cassette; see `stage` for the arguments."""
-    redaction = cassette.header.redaction
-    rules = with_own(default_rules(redaction.builtin), options.own_rules)
-    bindings = Bindings(redaction, rules)
-    bindings.alias(source_values(redaction, {**held(os.environ), **secrets}))
-    bindings.known(source_values(redaction, {**held(environment), **secrets}))
-    bindings.known(options.secrets)
-    return Player(cassette, bindings=bindings, options=replace(options, halves=halves))
-
-
-def check_rules(own: OwnRules, cassette: Cassette, *, path: Path) -> None:
-    """Check that a cassette was recorded under the redaction rules of this run.
-
-    Otherwise calls would come in redacted another way than they stand in it, and miss.
-
-    Raises:
-        UsageError: It was recorded under others, or by a newer mcprec with rules of its own.
-    """
-    builtin = cassette.header.redaction.builtin
-    if builtin > BUILTIN:
-        message = (
-            f"{path}: recorded under built-in redaction rules {builtin}, this mcprec has them up "
-            f"to {BUILTIN}; update it: pip install -U mcprec-addon"
-        )
-        raise UsageError(message)
-    recorded = cassette.header.redaction.custom
-    if recorded == own.digest:
-        return
-    theirs = f"rules of one's own ({recorded[:15]}…)" if recorded else "the built-in rules alone"
-    ours = f"rules of its own ({own.digest[:15]}…)" if own.digest else "none of its own"
-    remedy = f"mcprec redact {path}" if own.digest else "--redact FILE with those rules"
-    message = f"{path}: recorded under {theirs}, this run has {ours}; use {remedy}"
-    raise UsageError(message)
-
-
-def check_secrets(
-    secrets: Mapping[str, str], cassette: Cassette, *, option: str = "--secret"
-) -> None:
-    """Check that the cassette has the placeholders that live values are given for.
-
-    Raises:
-        UsageError: It has one of them not.
-    """
-    counts = cassette.header.redaction.placeholders
-    for name in secrets:
-        cls, _, number = name.rpartition("-")
-        if not 0 < int(number) <= counts.get(cls, 0):
-            known = ", ".join(f"{each}-1 to {count}" for each, count in counts.items()) or "none"
-            message = f"{option} {name}=…: the cassette has no such placeholder; it has {known}"
-            raise UsageError(message)
-
-
 def teller(run: ReplayRun) -> Callable[[Miss], None]:
     """Return what says each miss as it happens, where no command is there to say anything."""
 
@@ -250,40 +161,6 @@ def teller(run: ReplayRun) -> Callable[[Miss], None]:
         run.say(f"MISS {miss.title}")
 
     return tell if not run.command else lambda _: None
-
-
-def present_halves(cassette: Cassette, asked: frozenset[Half], *, path: Path) -> frozenset[Half]:
-    """Return the halves to replay: those asked for, else those that are there.
-
-    Raises:
-        UsageError: One that is asked for is not in the cassette.
-    """
-    present = frozenset[Half](exchange.call.half for exchange in cassette.exchanges)
-    for half in asked:
-        if half not in present:
-            message = f"{path}: the cassette has no {half} half; record one, or drop --half {half}"
-            raise UsageError(message)
-    return asked or present
-
-
-def lines_of(
-    player: Player,
-    responder: Responder,
-    *,
-    halves: frozenset[Half],
-    on_miss: Callable[[Miss], None],
-) -> Callable[[str], LineResponder | None]:
-    """Return what makes the responder of one process that stands for a stdio server."""
-
-    def made(label: str) -> LineResponder | None:
-        if "mcp" not in halves:
-            responder.turned.refused[label] += 1
-            return None
-        return LineResponder(
-            player, responder.feed, label, on_miss=on_miss, on_answer=responder.on_answer
-        )
-
-    return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

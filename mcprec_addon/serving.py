@@ -18,14 +18,15 @@ from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Cassette, Json, McpExchange
 from mcprec_addon.played_servers import recorded_servers, sse_labels
 from mcprec_addon.redact.own_rules import OwnRules
+from mcprec_addon.redact.sources import held
 from mcprec_addon.replay.feed import Feed
 from mcprec_addon.replay.line_responder import LineResponder
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.report import RunReport
 from mcprec_addon.replay.responder import Turned
+from mcprec_addon.replay.staging import check_rules, new_player, present_halves, stage
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.replay_run import check_rules, new_player, present_halves, stage
 from mcprec_addon.run import model_doors, model_upstreams
 from mcprec_addon.wire.http import HttpRequest, Reply
 
@@ -54,7 +55,7 @@ def serve_stdio(
     halves = present_halves(cassette, frozenset({"mcp"}), path=path)
     label = _label(cassette, path, server)
     alone = _only(cassette, label)
-    player = new_player(alone, PlayOptions(own_rules=own), halves=halves, environment=os.environ)
+    player = new_player(alone, PlayOptions(own_rules=own), halves=halves, known=held(os.environ))
     responder = LineResponder(player, Feed(alone), label, on_miss=_teller(say))
     serve_lines(responder, sys.stdin.buffer, sys.stdout.buffer)
     replayed = Replayed(
@@ -116,7 +117,7 @@ def serve_http(
         cassette,
         PlayOptions(own_rules=own),
         halves=halves,
-        environment=os.environ,
+        known=held(os.environ),
         on_miss=_teller(say),
     )
     recorded = recorded_servers(cassette)

@@ -7,8 +7,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.peers.process import ROOT, Peer, started
+
+# How long a busy machine takes says nothing about a law.
+settings.register_profile("mcprec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mcprec")
 
 type StartPeer = Callable[..., Peer]
 

@@ -12,8 +12,9 @@ from mcprec_addon.exchange import Call, Input, Json, McpCall, ModelCall
 from mcprec_addon.replay.eval_report import EvalReport
 from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.responder import Turned
+from mcprec_addon.replay.staging import present_halves, stage
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.replay_run import ReplayRun, present_halves, stage
+from mcprec_addon.replay_run import ReplayRun
 from mcprec_addon.upkeep.inspect import exchange_text, summary
 
 FOLDER = Path(__file__).parent / "golden"
@@ -43,7 +44,7 @@ def printed(case: Path) -> Mapping[str, str]:
     data = (case / "cassette.mcp").read_bytes()
     cassette = read_cassette(data, path="cassette.mcp")
     halves = present_halves(cassette, frozenset(), path=Path("cassette.mcp"))
-    player, _ = stage(cassette, PlayOptions(), halves=halves, environment={})
+    player, _ = stage(cassette, PlayOptions(), halves=halves)
     for line in (case / "calls.jsonl").read_text().splitlines():
         player.play(call_of(json.loads(line)))
     replayed = Replayed(

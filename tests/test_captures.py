@@ -14,7 +14,7 @@ from mcprec_addon.record.recorder import Item, Recorder
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.play import PlayOptions
-from mcprec_addon.replay_run import stage
+from mcprec_addon.replay.staging import stage
 from mcprec_addon.self_check import self_check
 from mcprec_addon.wire.http import Ending, HttpRequest
 from mcprec_addon.wire.jsonrpc import Request, Response, read_body
@@ -121,7 +121,7 @@ def test_nothing_but_secrets_is_redacted_of_what_models_are_asked(capture: Path)
 def test_a_captured_request_gets_its_captured_answer(capture: Path) -> None:
     """The very bytes that an SDK sent are answered as they were, in their order."""
     cassette = read_cassette(write_cassette(recorded(capture)), path="a.mcp")
-    _, responder = stage(cassette, PlayOptions(), halves=frozenset({"mcp"}), environment={})
+    _, responder = stage(cassette, PlayOptions(), halves=frozenset({"mcp"}))
     compared = 0
     for item in items(capture):
         request = request_of(item)

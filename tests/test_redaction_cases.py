@@ -17,7 +17,7 @@ from mcprec_addon.redact.patterns import PATTERNS, Pattern
 from mcprec_addon.redact.rules import Rules
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import PlayOptions
-from mcprec_addon.replay_run import stage
+from mcprec_addon.replay.staging import stage
 from mcprec_addon.wire.http import HttpRequest
 
 pytestmark = pytest.mark.door
@@ -60,7 +60,7 @@ class Replay:
         self.misses = list[Miss]()
         halves = frozenset[Half]({"mcp", "model"})
         _, self._responder = stage(
-            cassette, PlayOptions(), halves=halves, environment={}, on_miss=self.misses.append
+            cassette, PlayOptions(), halves=halves, on_miss=self.misses.append
         )
 
     def ask(self, request: HttpRequest) -> Json:
@@ -210,7 +210,7 @@ def test_a_cassette_keeps_to_the_rules_it_was_recorded_under(
     monkeypatch.setattr(builtin, "PATTERNS", (*PATTERNS, newer))
     monkeypatch.setattr(builtin, "BUILTIN", 2)
     versions = builtin.default_rules.__wrapped__
-    monkeypatch.setattr("mcprec_addon.replay_run.default_rules", versions)
+    monkeypatch.setattr("mcprec_addon.replay.staging.default_rules", versions)
 
     new = recorded(tmp_path / "new.mcp", asked, rules=versions(2))
     replays = Replay(old), Replay(new)

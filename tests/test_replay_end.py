@@ -7,8 +7,8 @@ import pytest
 from mcprec_addon.exchange import Cassette, Header, McpCall, Server
 from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.responder import Turned
+from mcprec_addon.replay.staging import new_player
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.replay_run import new_player
 
 WEB = Server(transport="http", url="https://web.example/mcp", via="base-url")
 
@@ -16,7 +16,7 @@ WEB = Server(transport="http", url="https://web.example/mcp", via="base-url")
 def missed(*config: str, command: tuple[str, ...] = ("./run-agent.sh",), **more: object) -> str:
     """Return the report of a replay with one miss."""
     cassette = Cassette(header=Header(servers={"web": WEB}, config=list(config)))
-    player = new_player(cassette, PlayOptions(), halves=frozenset({"mcp"}), environment={})
+    player = new_player(cassette, PlayOptions(), halves=frozenset({"mcp"}))
     player.play(McpCall(server="web", method="tools/call", name="search"))
     replayed = Replayed(
         cassette=cassette,

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.errors import UsageError
-from mcprec_addon.exchange import Half, McpCall
-from mcprec_addon.replay.play import Hit, PlayOptions
+from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay_end import conclude_replay
-from mcprec_addon.replay_run import ReplayRun, present_halves, replay, stage
+from mcprec_addon.replay_run import ReplayRun, replay
 from tests.peers.live_model import KEY, live_model
 from tests.test_cli import CASSETTE
 
@@ -90,47 +88,9 @@ assert "result" in json.load(urllib.request.urlopen(request))
     assert (replayed.child, replayed.player.tally.misses) == (0, [])
 
 
-def test_the_real_value_stands_for_its_placeholder_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The agent may have it from elsewhere: an argument, a file."""
-    monkeypatch.setenv("MY_TOKEN", "live-value-4711-of-mine")
-    text = CASSETTE.replace(
-        '"servers"',
-        '"redaction":{"builtin":1,"placeholders":{"api-key":1},'
-        '"sources":{"api-key-1":["env:MY_TOKEN"]}},"servers"',
-    ).replace('"bug"', '"api-key-1"')
-    call = McpCall(
-        server="tracker", method="tools/call", name="search", args={"q": "live-value-4711-of-mine"}
-    )
-    loaded = load_cassette(cassette(tmp_path, text))
-
-    player, _ = stage(
-        loaded,
-        PlayOptions(),
-        halves=frozenset({"mcp"}),
-        environment={"MY_TOKEN": "mcprec-dummy-my_token"},
-    )
-
-    assert isinstance(player.play(call), Hit)
-
-
 TWO = CASSETTE.replace(
     '"servers"', '"redaction":{"builtin":1,"placeholders":{"email":2}},"servers"'
 ).replace('"bug"', '"email-1@mcprec.example"')
-
-
-def test_a_given_value_stands_for_its_placeholder(tmp_path: Path) -> None:
-    """Where several recorded people fit, the person at the terminal knows."""
-    call = McpCall(server="tracker", method="tools/call", name="search", args={"q": "ana@corp.com"})
-    options = PlayOptions(secrets={"email-2": "ana@corp.com"})
-    loaded = load_cassette(cassette(tmp_path, TWO))
-
-    given, _ = stage(loaded, options, halves=frozenset({"mcp"}), environment={})
-    free, _ = stage(loaded, PlayOptions(), halves=frozenset({"mcp"}), environment={})
-
-    assert isinstance(free.play(call), Hit)
-    assert not isinstance(given.play(call), Hit)  # the address is someone else's
 
 
 def test_a_value_for_a_placeholder_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -151,15 +111,6 @@ def test_an_allowed_host_is_direct(tmp_path: Path) -> None:
 
     assert "allowed: db.example" in report.text()
     assert "db.example" in child_environment(tmp_path, path, allow=["db.example"])["NO_PROXY"]
-
-
-@pytest.mark.parametrize("half", ["model"])
-def test_a_half_that_is_not_there_is_refused(half: Half, tmp_path: Path) -> None:
-    """Nothing would be proven by a replay of nothing."""
-    path = cassette(tmp_path)
-
-    with pytest.raises(UsageError, match="no model half"):
-        present_halves(load_cassette(path), frozenset({half}), path=path)
 
 
 def test_a_replay_connects_to_nothing_beyond_loopback(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from mitmproxy.test import taddons, tflow, tutils
 from mcprec_addon.doors.mitm_replay import ReplayAddon
 from mcprec_addon.exchange import Cassette, Json, ModelAnswer, ModelCall, ModelExchange, StreamEvent
 from mcprec_addon.replay.play import PlayOptions
-from mcprec_addon.replay_run import stage
+from mcprec_addon.replay.staging import stage
 
 pytestmark = [pytest.mark.door, pytest.mark.anyio]
 
@@ -23,7 +23,7 @@ def addon(answer: ModelAnswer) -> ReplayAddon:
     request: Json = {"messages": []}
     call = ModelCall(provider="openai", path="/v1/chat/completions", request=request)
     cassette = Cassette(exchanges=(ModelExchange(seq=1, call=call, answer=answer),))
-    _, responder = stage(cassette, PlayOptions(), halves=frozenset({"model"}), environment={})
+    _, responder = stage(cassette, PlayOptions(), halves=frozenset({"model"}))
     return ReplayAddon(responder)
 
 

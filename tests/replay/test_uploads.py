@@ -19,8 +19,8 @@ from mcprec_addon.redact.rules import default_rules
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.responder import Responder
+from mcprec_addon.replay.staging import stage
 from mcprec_addon.replay.uploads import body_text, content_lines, part_label
-from mcprec_addon.replay_run import stage
 from mcprec_addon.self_check import self_check
 from mcprec_addon.wire.http import HttpRequest
 from tests.wire.test_multipart import WAV, form
@@ -58,7 +58,7 @@ def recorded(*pairs: tuple[HttpRequest, bytes, str], status: int = 200) -> Casse
 
 
 def replay(cassette: Cassette, misses: list[Miss] | None = None) -> Responder:
-    player, _ = stage(cassette, PlayOptions(), halves=frozenset({"model"}), environment={})
+    player, _ = stage(cassette, PlayOptions(), halves=frozenset({"model"}))
     noted = misses if misses is not None else []
     return Responder(cassette, player, halves=frozenset({"model"}), on_miss=noted.append)
 
