@@ -69,10 +69,11 @@ check: lint type test ## what a commit must pass
 	@$(BIN)/python -m pip install -qq --editable '.[dev]' --constraint scripts/constraints.txt
 	@touch $@
 
-.venv-mcp1/.installed: scripts/constraints-mcp1.txt
+.venv-mcp1/.installed: pyproject.toml scripts/constraints-mcp1.txt
 	@[ -x .venv-mcp1/bin/python ] || "$(find_python)" -m venv .venv-mcp1
-	@echo "installing MCP SDK 1 into .venv-mcp1"
-	@.venv-mcp1/bin/python -m pip install -qq 'mcp<2' --constraint scripts/constraints-mcp1.txt
+	@echo "installing mcprec beside MCP SDK 1 into .venv-mcp1"
+	@.venv-mcp1/bin/python -m pip install -qq --editable . 'mcp<2' \
+		--constraint scripts/constraints-mcp1.txt
 	@touch $@
 
 # Tests skip what needs these peers, so a machine without npm goes on.
