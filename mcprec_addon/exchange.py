@@ -201,7 +201,7 @@ class ModelAnswer:
         value: The parsed body where `kind` is ``body``.
         events: The stream's events, in order; `LongEvents` where there are very many.
         tail: An unfinished last event, as text.
-        status: HTTP status.
+        status: HTTP status; 0 where it ended before one came.
         headers: Only those a client acts on, names in lower case.
         end: Set where the answer is not complete.
     """

@@ -97,6 +97,7 @@ async def replay(run: ReplayRun) -> Replayed:
         aliases={**held(os.environ), **secrets},
         on_miss=teller(run),
     )
+    responder.pace = run.pace
     responder.know(played.addresses(os.environ))
     for exchange in player.several_answers():
         run.say(several_answers_line(exchange))

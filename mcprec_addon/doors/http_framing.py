@@ -44,11 +44,13 @@ def has_content(status: int) -> bool:
 
 
 def head_bytes(turn: Turn, reply: Reply) -> bytes:
-    """Return status line and headers, framing included.
+    """Return status line and headers, framing included; nothing where there is to be no head.
 
     Raises:
         ValueError: A header holds a line break or a character beyond latin-1.
     """
+    if reply.headless:
+        return b""
     headers = [(name, value) for name, value in reply.headers if name not in _FRAMING_HEADERS]
     if has_content(reply.status):
         if reply.whole:

@@ -134,6 +134,9 @@ class RecordAddon:
         client_left = flow.client_conn.state is ConnectionState.CLOSED
         if flow.server_conn.timestamp_tcp_setup is None and not client_left:
             self._unreached(flow)
+        elif flow.response is None and flow.killable:
+            # The client is to see what its own connection would have shown it: no 502 of ours.
+            flow.kill()
         self._end(flow, "left" if client_left else "reset")
 
     def _unreached(self, flow: http.HTTPFlow) -> None:

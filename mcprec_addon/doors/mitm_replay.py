@@ -80,6 +80,11 @@ class ReplayAddon:
         if flow.response is not None:
             flow.response.stream = True
 
+    def error(self, flow: http.HTTPFlow) -> None:
+        """End a connection in silence where the reply is none; mitmproxy would answer 502."""
+        if flow.response is None and flow.killable:
+            flow.kill()
+
     def server_connect(self, data: ServerConnectionHookData) -> None:
         """Refuse every upstream but the server for streams."""
         data.server.error = "mcprec: a replay goes nowhere"

@@ -74,6 +74,7 @@ class Responder:
         turned: What came in and was not answered.
         feed: Hands out what servers sent on their own.
         on_answer: Told of each MCP call and what it gets.
+        pace: How many times faster than recorded a model client tries again; None: at once.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Responder:
         self._halves = halves
         self._on_miss = on_miss
         self.on_answer: OnAnswer = unheard
+        self.pace: float | None = None
         self._sessions: dict[str, set[str]] = {}
         self._minted = 0
         self._labels = {
@@ -300,7 +302,7 @@ class Responder:
         if not isinstance(found.answer, ModelAnswer):
             message = f"#{found.exchange.seq} is no model exchange"
             raise TypeError(message)
-        reply = model.reply_of(found.answer, ms=found.exchange.ms or 0)
+        reply = model.reply_of(found.answer, ms=found.exchange.ms or 0, pace=self.pace)
         return reply if found.fault is None else broken_model(reply, found.fault, call)
 
     def _recorded_way(self, label: str) -> Via | None:

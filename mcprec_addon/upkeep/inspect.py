@@ -240,7 +240,8 @@ def _opaque_lines(value: Opaque) -> list[str]:
 def _answer_head(exchange: Exchange) -> str:
     answer = exchange.answer
     kind = {"none": "nothing", "body": "a body"}.get(answer.kind, answer.kind)
-    parts = [kind if answer.kind != "events" else "a stream", f"status {answer.status}"]
+    parts = [kind if answer.kind != "events" else "a stream"]
+    parts += [f"status {answer.status}"] if answer.status else ["no status"]
     if answer.events:
         first, last = answer.events[0].at_ms, answer.events[-1].at_ms
         parts.append(f"{count_text(len(answer.events), 'event')} from {first} to {last} ms")

@@ -105,6 +105,7 @@ class Reply:
         end: How to end it.
         hold_ms: With ``hold``: after how long the door closes the connection by itself; None
             for never.
+        headless: It ends, as `end` says, before anything of it was sent.
         live: With ``hold``: feeds the reply until it ends.
         sent: Called once the last piece is written, and nothing of it waits any more.
         aside: What goes out on another stream, behind this reply.
@@ -116,6 +117,7 @@ class Reply:
     end: ReplyEnd = "complete"
     hold_ms: int | None = None
     streamed: bool = field(default=False)
+    headless: bool = False
     live: Live | None = None
     sent: Callable[[], None] | None = None
     aside: Aside | None = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from http import HTTPStatus
+from math import ceil
 from urllib.parse import parse_qsl, urlencode
 
 from mcprec_addon.exchange import End, Json, ModelAnswer, ModelCall, Opaque, StreamEvent
@@ -41,7 +42,7 @@ _CREDENTIAL_QUERY = frozenset({"key", "api-key", "api_key", "access_token", "tok
 _LEFT_HOLD_MS = 5000  # longer than any client that left waited for what never came
 # The shortest waits that SDKs honour; a recorded one would cost its seconds on every replay.
 _SHORT_WAIT = "1"
-_LONG_WAITS = frozenset({"retry-after", "retry-after-ms"})
+_WAITS = {"retry-after": 1000, "retry-after-ms": 1}  # in milliseconds
 
 
 def call_of(request: HttpRequest) -> ModelCall | None:
@@ -82,7 +83,7 @@ class ModelAnswerReader:
         self._api = api_of(call.provider, call.path)
         row = PROVIDERS.get(call.provider)
         self._stream_ends = row.stream_ends if row is not None else frozenset[str]()
-        self._status = 200
+        self._status = 0
         self._lines: list[tuple[str, str]] = []
         self._stream: Reader | None = None
         self._body = bytearray()
@@ -214,17 +215,18 @@ def _is_json(kind: str) -> bool:
     return kind in ("", "application/json", "text/json") or kind.endswith("+json")
 
 
-def reply_of(answer: ModelAnswer, *, ms: int = 0, keep_waits: bool = False) -> Reply:
+def reply_of(answer: ModelAnswer, *, ms: int = 0, pace: float | None = None) -> Reply:
     """Return a recorded answer as an HTTP reply.
 
     Args:
         answer: The recorded answer.
         ms: When it was complete, in milliseconds after the call.
-        keep_waits: Keep ``retry-after`` as recorded instead of the shortest wait SDKs honour.
+        pace: How many times faster than told a client is to try again; None: at once.
     """
-    lines = header_lines(answer.headers)
-    headers = lines if keep_waits else _without_waits(lines)
+    headers = _with_waits(header_lines(answer.headers), pace)
     hold_ms = _LEFT_HOLD_MS if answer.end == "left" else None
+    if not answer.status:
+        return Reply(status=0, end=_reply_end(answer.end), hold_ms=hold_ms, headless=True)
     if answer.kind == "events":
         return Reply(
             status=answer.status,
@@ -271,12 +273,21 @@ def _with_type(lines: list[tuple[str, str]], usual_type: str) -> list[tuple[str,
     return [("content-type", usual_type), *lines]
 
 
-def _without_waits(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    if not any(name in _LONG_WAITS for name, _ in lines):
+def _with_waits(lines: list[tuple[str, str]], pace: float | None) -> list[tuple[str, str]]:
+    """Return header lines in which the waits that they tell a client are as long as `pace` says."""
+    waits = dict(line for line in lines if line[0] in _WAITS)
+    if not waits or pace == 1:
         return lines
-    return [line for line in lines if line[0] not in _LONG_WAITS] + [
-        ("retry-after-ms", _SHORT_WAIT)
-    ]
+    rest = [line for line in lines if line[0] not in _WAITS]
+    if pace is None:
+        return [*rest, ("retry-after-ms", _SHORT_WAIT)]
+    # SDKs look for the finer one first.
+    name = "retry-after-ms" if "retry-after-ms" in waits else "retry-after"
+    try:
+        wait_ms = float(waits[name]) * _WAITS[name] / pace
+    except ValueError:  # a date, which is over
+        return lines
+    return [*rest, ("retry-after", f"{ceil(wait_ms / 1000)}"), ("retry-after-ms", f"{wait_ms:.0f}")]
 
 
 def _reply_end(end: End | None) -> ReplyEnd:

@@ -13,7 +13,7 @@ import pytest
 
 from mcprec_addon.doors.http_connection import Handler
 from mcprec_addon.doors.http_server import HttpServer
-from mcprec_addon.wire.http import HttpRequest, Piece, Reply
+from mcprec_addon.wire.http import HttpRequest, Piece, Reply, ReplyEnd
 
 pytestmark = [pytest.mark.door, pytest.mark.anyio]
 
@@ -353,6 +353,18 @@ async def test_reset_ends_in_the_middle_of_the_body(pieces: tuple[Piece, ...]) -
             await anext(chunks)
 
     assert received == b"".join(piece.data for piece in pieces)
+
+
+@pytest.mark.parametrize("held", [None, 50])
+async def test_reply_without_a_head_sends_nothing(held: int | None) -> None:
+    """SDKs tell a server that closes before it answers from one that breaks off."""
+    end: ReplyEnd = "reset" if held is None else "hold"
+    reply = Reply(status=0, end=end, hold_ms=held, headless=True)
+
+    async with serving(always(reply)) as port:
+        raw = await in_thread(lambda: talk(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
+
+    assert raw == b""
 
 
 @pytest.mark.parametrize("version", [b"1.1", b"1.0"])

@@ -22,7 +22,7 @@ from mcprec_addon.doors.mitm import Chain, RecordAddon
 from mcprec_addon.doors.mitm_server import MitmServer, free_ports
 from mcprec_addon.doors.recording import Recording
 from mcprec_addon.doors.routes import ModelRoute, Route, ServerRoute
-from mcprec_addon.exchange import McpExchange, ModelExchange
+from mcprec_addon.exchange import McpExchange, ModelAnswer, ModelExchange
 
 pytestmark = [pytest.mark.door, pytest.mark.anyio]
 
@@ -337,6 +337,23 @@ async def test_a_server_that_is_not_there_is_no_answer(tmp_path: Path) -> None:
     problems = list(recorded.problems())
     assert problems[0].startswith(f"http://127.0.0.1:{nowhere}: ")
     assert problems[0].endswith(", once")
+
+
+async def test_a_server_that_closes_before_it_answers_is_passed_on(tmp_path: Path) -> None:
+    """The agent is to see its connection close, and no answer of ours in the server's name."""
+
+    def closed(port: int) -> None:
+        with pytest.raises(http.client.RemoteDisconnected):
+            ask(port)
+
+    with upstream([]) as port:
+        async with recording(tmp_path, port) as doors:
+            await doors.call(closed)
+        doors.recording.close()
+
+    answer = only(tmp_path).answer
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.kind, answer.status, answer.end) == ("none", 0, "reset")
 
 
 async def test_an_office_proxy_is_chained_to(tmp_path: Path) -> None:

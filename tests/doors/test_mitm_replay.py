@@ -67,6 +67,24 @@ async def test_a_stream_is_led_to_the_loopback_server() -> None:
     assert other.server.error is not None
 
 
+async def test_an_answer_that_never_began_is_silence() -> None:
+    """Mitmproxy would make a 502 of its own of a connection that closes."""
+    made = addon(ModelAnswer(kind="none", status=0, end="reset"))
+    await made.running()
+    try:
+        asked = flow()
+        made.request(asked)
+        led = asked.response is None
+        asked.live = True
+        made.error(asked)
+    finally:
+        await made.done()
+
+    assert led
+    assert asked.error is not None
+    assert asked.error.msg == asked.error.KILLED_MESSAGE
+
+
 async def test_what_fails_inside_is_no_success() -> None:
     """Mitmproxy would log it and go on, and the run would look fine."""
     made = addon(ModelAnswer(kind="none"))

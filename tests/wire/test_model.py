@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mcprec_addon.exchange import Json, ModelAnswer, ModelCall, Opaque, StreamEvent
-from mcprec_addon.wire.http import HttpRequest
+from mcprec_addon.wire.http import Ending, HttpRequest
 from mcprec_addon.wire.model import (
     ModelAnswerReader,
     call_of,
@@ -126,7 +126,37 @@ def test_a_replay_waits_no_longer_than_it_must() -> None:
     answer = ModelAnswer(kind="body", value={}, status=429, headers={"retry-after": "20"})
 
     assert ("retry-after-ms", "1") in reply_of(answer).headers
-    assert ("retry-after", "20") in reply_of(answer, keep_waits=True).headers
+    assert ("retry-after", "20") in reply_of(answer, pace=1).headers
+
+
+@pytest.mark.parametrize(
+    ("told", "waits"),
+    [
+        ({"retry-after": "20"}, {"retry-after": "2", "retry-after-ms": "2000"}),
+        ({"retry-after": "1", "retry-after-ms": "50"}, {"retry-after": "1", "retry-after-ms": "5"}),
+        ({"retry-after": "Mon, 07 Dec 2026 12:00:00 GMT"}, None),
+    ],
+)
+def test_a_pace_shortens_waits_too(told: dict[str, str], waits: dict[str, str] | None) -> None:
+    """At ten times the speed of the recording a client waits a tenth; a date is long over."""
+    answer = ModelAnswer(kind="body", value={}, status=429, headers={**told})
+
+    headers = dict(reply_of(answer, pace=10).headers)
+
+    del headers["content-type"]
+    assert headers == (told if waits is None else waits)
+
+
+@pytest.mark.parametrize("end", ["reset", "left"])
+def test_an_answer_that_never_began_has_no_head(end: Ending) -> None:
+    """A stream that was never opened raises elsewhere than one that breaks."""
+    reader = ModelAnswerReader(CHAT)
+
+    answer = reader.finish(end)
+    reply = reply_of(answer)
+
+    assert (answer.kind, answer.status, answer.end) == ("none", 0, end)
+    assert (reply.headless, reply.pieces) == (True, ())
 
 
 def test_a_miss_is_not_retried() -> None:
