@@ -30,6 +30,7 @@ from mcprec_addon.cli_options import (
     Ignore,
     InPlace,
     InputMatch,
+    Isolate,
     KeepEnv,
     Listen,
     Match,
@@ -197,6 +198,7 @@ def replay(
     in_place: InPlace = False,
     strict: Strict = False,
     all_used: AllUsed = False,
+    isolate: Isolate = False,
     check_answers: CheckAnswers = False,
     save: Save = False,
 ) -> int:
@@ -237,7 +239,7 @@ def replay(
         say=say,
         announce=announcer(print_),
     )
-    replayed = run_replay(run)
+    replayed = run_replay(run, isolate=isolate)
     idle = replayed.player.idle_rules()
     used = [rule for rule in options.rules if rule not in idle] if save else []
     for rule in save_rules(cassette, replayed.cassette.header, used):

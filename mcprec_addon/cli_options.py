@@ -19,6 +19,7 @@ SETTINGS: dict[str, Kind] = {
     "ignore": "list",
     "input-match": "text",
     "in-place": "flag",
+    "isolate": "flag",
     "keep-env": "list",
     "match": "text",
     "model-match": "text",
@@ -130,6 +131,14 @@ Allow = Annotated[
         metavar="HOST",
         help="A host the agent may reach; may be repeated.",
         envvar="MCPREC_ALLOW",
+    ),
+]
+Isolate = Annotated[
+    bool,
+    typer.Option(
+        "--isolate",
+        help="Run the agent where there is no network but loopback; Linux only.",
+        envvar="MCPREC_ISOLATE",
     ),
 ]
 KeepEnv = Annotated[

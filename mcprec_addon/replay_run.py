@@ -15,6 +15,7 @@ from mcprec_addon.doors.played_lines import replaying_lines
 from mcprec_addon.doors.routes import HOST, Ways
 from mcprec_addon.doors.run_folder import run_folder
 from mcprec_addon.doors.run_socket import RunSocket
+from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Half
 from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.redact.sources import held, source_variables
@@ -210,6 +211,29 @@ class _Doors:
         )
 
 
-def run_replay(run: ReplayRun) -> Replayed:
-    """Run `replay` to its end."""
+def run_replay(run: ReplayRun, *, isolate: bool = False) -> Replayed:
+    """Run `replay` to its end.
+
+    Args:
+        run: What to replay.
+        isolate: Leave the network first, with the whole process: nothing but loopback is there.
+
+    Raises:
+        McprecError: It cannot be run, or there is no leaving the network.
+    """
+    if isolate:
+        _isolate(run)
     return asyncio.run(replay(run))
+
+
+def _isolate(run: ReplayRun) -> None:
+    from mcprec_addon.doors.loopback_only import leave_network  # noqa: PLC0415 (rare)
+
+    if not run.command:
+        message = "--isolate: an agent that is started elsewhere is not in the closed network; "
+        raise UsageError(message + "give its command after --")
+    if run.allow:
+        message = f"--isolate: {', '.join(run.allow)} cannot be reached there; drop --allow"
+        raise UsageError(message)
+    find_program(run.command, os.environ)
+    leave_network()

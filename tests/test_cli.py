@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -76,6 +77,8 @@ def last_line(text: str) -> str:
         (["replay", "no.mcp", "--", "true"], "no.mcp"),
         (["replay", "{cassette}", "--half", "model", "--", "true"], "no model half"),
         (["replay", "{cassette}", "--half", "both", "--", "true"], "both"),
+        (["replay", "{cassette}", "--isolate"], "give its command after --"),
+        (["replay", "{cassette}", "--isolate", "--allow", "a.test", "--", "true"], "drop --allow"),
         (["replay", "{cassette}", "--ignore", "args/q", "--", "true"], "pointer"),
         (["replay", "{cassette}", "--report", "x.txt", "--", "true"], ".json or .xml"),
         (["replay", "{cassette}", "--", "no-such-program"], "command not found"),
@@ -264,6 +267,42 @@ def test_a_replay_reaches_nothing_else(tmp_path: Path) -> None:
 
     assert done.status == 3
     assert "refused: example.com, 1 time" in done.err
+
+
+# Asks the recorded server, then an address of this machine past every door.
+PAST_THE_DOORS = """
+import json, os, socket, sys, urllib.request as u
+call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "search", "arguments": {"q": "bug"}}}
+head = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+body = json.dumps(call).encode()
+print(u.urlopen(u.Request(os.environ["MCPREC_URL_TRACKER"], body, head)).status)
+try:
+    socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=5)
+    print("reached")
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+def test_an_isolated_agent_reaches_the_doors_alone(tmp_path: Path) -> None:
+    """A program that looks at no proxy variable would go live in a replay that passes."""
+    with socket.create_server(("127.0.0.1", 0)) as beside:
+        command = [PYTHON, "-c", PAST_THE_DOORS, str(beside.getsockname()[1])]
+        done = {
+            options: mcprec(
+                "replay", cassette(tmp_path), *options, "--", *command,
+                environment=clean_environment(), folder=tmp_path,
+            )
+            for options in ((), ("--isolate",))
+        }  # fmt: skip
+    isolated = done[("--isolate",)]
+    if "allows no network namespace" in isolated.err:
+        pytest.skip(isolated.err.strip())
+
+    assert done[()].out == "200\nreached\n"
+    assert isolated.out == "200\nConnectionRefusedError\n", isolated.err
+    assert isolated.status == 0
 
 
 def test_curl_trusts_our_certificate(tmp_path: Path, model_env: dict[str, str]) -> None:
