@@ -39,7 +39,7 @@ from bench_stdio import Measured
 from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.exchange import Json, McpCall
 from mcprec_addon.jsonvalue import dumps
-from mcprec_addon.replay.miss import find_miss
+from mcprec_addon.replay.diagnosis import find_miss
 
 _MANY = 10_000
 _MOST_MIB = 100

@@ -19,7 +19,7 @@ from mcprec_addon.exchange import (
     Redaction,
     Server,
 )
-from mcprec_addon.replay.miss import find_miss
+from mcprec_addon.replay.diagnosis import find_miss
 from mcprec_addon.self_check import SelfCheck, self_check
 from tests.test_jsonvalue import json_values
 

@@ -11,7 +11,8 @@ from mcprec_addon.exchange import Call, Json, McpAnswer, McpCall, McpEvent, McpE
 from mcprec_addon.jsonvalue import canonical
 from mcprec_addon.match.keys import Keys
 from mcprec_addon.redact.bindings import Bindings
-from mcprec_addon.replay.miss import Miss, find_miss
+from mcprec_addon.replay.diagnosis import find_miss
+from mcprec_addon.replay.miss import Miss
 from mcprec_addon.wire.jsonrpc import Response
 
 

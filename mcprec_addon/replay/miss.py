@@ -4,26 +4,22 @@ A miss is described, never answered: nothing here hands out the nearest call's a
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field
 from typing import Literal
 
-from mcprec_addon.exchange import Call, Era, Exchange, Json, McpCall, McpExchange, Via
+from mcprec_addon.exchange import Call, Exchange, Json, McpCall, McpExchange, Via
 from mcprec_addon.jsonvalue import (
     Difference,
-    Pointer,
     canonical,
     one_line,
     pointer_text,
     shown,
     visible,
 )
-from mcprec_addon.replay.conversation import conversation_member, is_tool_result, messages
-from mcprec_addon.replay.nearest import (
-    asked_part,
-    find_nearest,
-    place,
-)
+from mcprec_addon.match.normal import Places
+from mcprec_addon.replay.causes import explained
+from mcprec_addon.replay.conversation import messages
+from mcprec_addon.replay.nearest import asked_part
 from mcprec_addon.replay.span import difference_lines, offer, volatile
 from mcprec_addon.replay.uploads import body_text, content_lines, part_label
 from mcprec_addon.wire.titles import call_title
@@ -36,6 +32,7 @@ RECORD_COMMAND = "mcprec record --out FILE --force -- CMD"
 
 _SHOWN = 6  # differences shown in full; the rest is counted
 _NAMED = 3  # pointers named in the one line that a client gets
+_REASONED = 2  # and sentences of what they look like
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +51,7 @@ class Miss:
         nearest_name: Recorded name nearest to one that was never called.
         other_server: Label of the server for which this call was recorded.
         via: The way this call came in, where it is known.
+        places: Paths of this replay, for the rules that mean them.
     """
 
     call: Call
@@ -66,6 +64,7 @@ class Miss:
     nearest_name: str | None = None
     other_server: str | None = None
     via: Via | None = None
+    places: Places = field(default_factory=Places)
 
     @property
     def title(self) -> str:
@@ -80,7 +79,14 @@ class Miss:
             more = f" and {len(pointers) - _NAMED} more" if len(pointers) > _NAMED else ""
             named = ", ".join(map(visible, pointers[:_NAMED]))
             line += f"; nearest is recorded #{self.nearest.seq}, which differs at {named}{more}"
-        return "; ".join(filter(None, [line, _REASONS[self.cause](self)]))
+        return "; ".join([line, *self.reasons()[:_REASONED]])
+
+    def reasons(self) -> list[str]:
+        """Return why there is no answer, and what the differences look like."""
+        own = _REASONS[self.cause](self)
+        recorded = self.nearest.call if self.nearest is not None and self.differences else None
+        looks = [] if recorded is None else explained(self.call, recorded, self.differences)
+        return [own, *looks] if own else looks
 
     def text(self, *, record_command: str = RECORD_COMMAND) -> str:
         """Return the miss in full, several lines without a newline at the end.
@@ -95,8 +101,7 @@ class Miss:
         left = len(self.differences) - len(self._first_differences())
         lines += [f"           and {left} more differences"] if left else []
         lines += [f"  {line}" for line in self._meta_lines()]
-        reason = _REASONS[self.cause](self)
-        lines += [f"  {reason}"] if reason else []
+        lines += [f"  {reason}" for reason in self.reasons()]
         lines += [f"  {line}" for line in self._remedies(record_command)]
         return "\n".join(lines)
 
@@ -107,6 +112,7 @@ class Miss:
             "half": self.call.half,
             "cause": self.cause,
             "message": self.message(),
+            "reasons": list[Json](self.reasons()),
             "asked": _summary(self.call),
             "nearest": self.nearest.seq if self.nearest is not None else None,
             "differences": [
@@ -114,7 +120,7 @@ class Miss:
                     "pointer": pointer_text(each.pointer),
                     "kind": each.kind,
                     "shown": list[Json](_lines_of(each)),
-                    "volatile": volatile(each),
+                    "volatile": volatile(each, self.places),
                 }
                 for each in self.differences[: _SHOWN * _SHOWN]
             ],
@@ -141,7 +147,11 @@ class Miss:
             yield f"_meta:   {shown(self.call.meta)}, recorded {shown(nearest.meta)} (not compared)"
 
     def _remedies(self, record_command: str) -> Iterator[str]:
-        offers = [offer(each) for each in self.differences[:_SHOWN]]
+        found = list(self.differences[:_SHOWN])
+        name = self.call.name if isinstance(self.call, McpCall) else None
+        if name is not None and self.nearest_name is not None and "://" in name:
+            found = [Difference(("name",), self.nearest_name, name)]  # an address may have a path
+        offers = [offer(each, self.places) for each in found]
         yield from dict.fromkeys(line for line in offers if line is not None)
         if not offers or None in offers or len(self.differences) > _SHOWN:
             asks = "more often" if self.cause == "used up" else "something new"
@@ -163,15 +173,6 @@ def _never_recorded(miss: Miss) -> str:
 def _used_up(miss: Miss) -> str:
     times = "1 time" if miss.recorded_times == 1 else f"{miss.recorded_times} times"
     return f"used up: recorded {times}, this is call {miss.asked_times}"
-
-
-def _diverged(miss: Miss) -> str:
-    line = f"diverged at message {miss.message_index} of the conversation"
-    calls = [miss.call, *([miss.nearest.call] if miss.nearest is not None else [])]
-    index = miss.message_index or 0
-    if any(is_tool_result(message) for call in calls for message in messages(call)[index:][:1]):
-        return f"{line}, a tool result: look at the tool that produced it"
-    return line
 
 
 def _other_way_in(miss: Miss) -> str:
@@ -199,126 +200,11 @@ _REASONS: Mapping[Cause, Callable[[Miss], str]] = {
     "never recorded": _never_recorded,
     "differs": lambda _: "",
     "used up": _used_up,
-    "diverged": _diverged,
+    "diverged": lambda _: "",
     "other way in": _other_way_in,
     "other era": _other_era,
     "other server": _other_server,
 }
-
-
-def find_miss(
-    call: Call,
-    recorded: Sequence[Exchange],
-    *,
-    ignore: Sequence[Pointer] = (),
-    used_up: int = 0,
-    asked: int = 0,
-    via: Via | None = None,
-) -> Miss:
-    """Return what can be said of a call that has no recorded answer.
-
-    Args:
-        call: The call, redacted by the rules of the cassette.
-        recorded: The exchanges of the cassette, in recorded order.
-        ignore: Pointers into the record that are in no match key.
-        used_up: How many answers were recorded for this very call, all handed out.
-        asked: How often it was asked, this time included.
-        via: The way it came in, where that is known.
-    """
-    near = find_nearest(call, recorded, ignore=ignore)
-    if near is None:
-        return _unnamed(call, recorded, ignore)
-    miss = Miss(
-        call=call,
-        cause="differs",
-        nearest=near.exchange,
-        differences=near.differences,
-        asked_times=asked,
-        via=via,
-    )
-    if used_up or not near.differences:
-        times = used_up or 1
-        return replace(
-            miss,
-            cause="used up",
-            differences=(),
-            recorded_times=times,
-            asked_times=asked or times + 1,
-        )
-    elsewhere = _equal_elsewhere(call, recorded, ignore)
-    if elsewhere is not None:
-        return replace(miss, cause="other server", other_server=elsewhere)
-    if _is_other_way(call, recorded, via):
-        return replace(miss, cause="other way in")
-    index = _message_index(call, near.differences)
-    return miss if index is None else replace(miss, cause="diverged", message_index=index)
-
-
-def era_miss(call: Call, recorded: McpExchange, era: Era) -> Miss:
-    """Return the miss of a call that was recorded in the other era only.
-
-    Args:
-        call: The call, redacted.
-        recorded: Its recording.
-        era: The era of that recording.
-    """
-    nearest = replace(recorded, era=era)
-    return Miss(call=call, cause="other era", nearest=nearest, recorded_times=1)
-
-
-def _unnamed(call: Call, recorded: Sequence[Exchange], ignore: Sequence[Pointer]) -> Miss:
-    """Return the miss of a call of whose method and name nothing was recorded."""
-    miss = Miss(call=call, cause="never recorded")
-    if not isinstance(call, McpCall):
-        return miss
-    others = [each.call for each in recorded if isinstance(each.call, McpCall)]
-    same = [other for other in others if _without_server(other) == _without_server(call)]
-    if same:
-        server = _equal_elsewhere(call, recorded, ignore) or same[0].server
-        return replace(miss, cause="other server", other_server=server)
-    kin = [other for other in others if (other.server, other.method) == (call.server, call.method)]
-    names = list(dict.fromkeys(other.name for other in kin if other.name is not None))
-    close = get_close_matches(call.name or "", names, n=1, cutoff=0.0)
-    return replace(miss, nearest_name=close[0] if close else None)
-
-
-def _without_server(call: McpCall) -> tuple[str | None, ...]:
-    kind, _, *rest = place(call)
-    return kind, *rest
-
-
-def _equal_elsewhere(
-    call: Call, recorded: Sequence[Exchange], ignore: Sequence[Pointer]
-) -> str | None:
-    if not isinstance(call, McpCall):
-        return None
-    wanted = asked_part(call, ignore)
-    for exchange in recorded:
-        other = exchange.call
-        if not isinstance(other, McpCall) or (other.method, other.name) != (call.method, call.name):
-            continue
-        if other.server == call.server:
-            continue
-        part = asked_part(other, ignore)
-        if part == wanted and canonical(part) == canonical(wanted):  # == takes 1 for true
-            return other.server
-    return None
-
-
-def _is_other_way(call: Call, recorded: Sequence[Exchange], via: Via | None) -> bool:
-    if via is None:
-        return False
-    wanted = place(call)
-    ways = {each.via for each in recorded if each.via and place(each.call) == wanted}
-    return bool(ways) and via not in ways
-
-
-def _message_index(call: Call, differences: Sequence[Difference]) -> int | None:
-    match differences[0].pointer:
-        case ("request", member, index, *_) if member == conversation_member(call):
-            return int(index)
-        case _:
-            return None
 
 
 def _summary(call: Call) -> str:

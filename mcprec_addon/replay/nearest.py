@@ -17,19 +17,17 @@ from mcprec_addon.jsonvalue import (
     ABSENT,
     Difference,
     Pointer,
-    differences,
-    matches,
     parse_pointer,
     without,
 )
 from mcprec_addon.replay.conversation import conversation_member
+from mcprec_addon.replay.differing import call_differences, weight
 from mcprec_addon.wire.providers import api_of, resource_of
 
 _FINALISTS = 12  # compared exactly and with difflib: some 20 ms for prompts of usual length
 _LEAVES = 100_000  # leaves looked at while sieving: about a tenth of a second
 _TEXT = 2_000_000  # characters of text sieved for words in common, likewise
 _WORDS = 150  # words of a text that difflib compares: some 2 ms
-_ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id", "toolUseId"})
 _WORD = re.compile(r"\w+|[^\w\s]+")
 
 
@@ -61,6 +59,8 @@ def asked_part(call: Call, ignore: Sequence[Pointer] = ()) -> dict[str, Json]:
         asked: dict[str, Json] = {"request": call.request}
         if api is None and resource_of(call.provider, call.path) is not None:
             asked = {"path": call.path, **asked}
+        elif api is not None and _names_model(api.path):
+            asked = {"path": api.key_path(call.path), **asked}
         return _less(asked, [*volatile, *ignore])
     fields: dict[str, Json] = {}
     if call.args is not None and call.args != {}:
@@ -70,6 +70,11 @@ def asked_part(call: Call, ignore: Sequence[Pointer] = ()) -> dict[str, Json]:
     if call.input is not None:
         fields["input"] = call.record()["input"]
     return _less(fields, ignore) if ignore else fields
+
+
+def _names_model(pattern: str) -> bool:
+    """Whether the path of an endpoint says which model, or what else of it, is asked."""
+    return "(?" in pattern
 
 
 def _less(fields: dict[str, Json], rules: Sequence[Pointer]) -> dict[str, Json]:
@@ -101,7 +106,7 @@ def find_nearest(
     parts = [asked_part(exchange.call, ignore) for exchange in candidates]
     finalists = _finalists(parts, asked, conversation_member(call))
     nears = [
-        Near(candidates[index], tuple(_exact(parts[index], asked, call, ignore)))
+        Near(candidates[index], tuple(call_differences(parts[index], asked, call, ignore)))
         for index in finalists
     ]
     fewest = min(map(_leaves, nears))
@@ -109,36 +114,8 @@ def find_nearest(
     return ties[0] if len(ties) == 1 else min(ties, key=_rank)
 
 
-def _exact(
-    old: dict[str, Json], new: dict[str, Json], call: Call, ignore: Sequence[Pointer]
-) -> list[Difference]:
-    found = [
-        each
-        for each in differences(old, new)
-        if not any(matches(rule, each.pointer) for rule in ignore)
-    ]
-    if isinstance(call, McpCall):
-        return found
-    telling = [each for each in found if not _is_id(each)]
-    return telling if telling and _renames(found) else found
-
-
-def _is_id(difference: Difference) -> bool:
-    return (
-        difference.pointer[-1] in _ID_MEMBERS
-        and isinstance(difference.old, str)
-        and isinstance(difference.new, str)
-    )
-
-
-def _renames(found: Iterable[Difference]) -> bool:
-    """Whether differing ids are the same ids under other names, which is no reason to miss."""
-    pairs = {(str(each.old), str(each.new)) for each in found if _is_id(each)}
-    return len({old for old, _ in pairs}) == len(pairs) == len({new for _, new in pairs})
-
-
 def _leaves(near: Near) -> int:
-    return sum(each.leaves for each in near.differences)
+    return sum(map(weight, near.differences))
 
 
 def _rank(near: Near) -> tuple[float, int, int]:

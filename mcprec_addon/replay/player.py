@@ -28,9 +28,10 @@ from mcprec_addon.match.rules import Rule, rules_in_use
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.replay.advice import advice_text, plain_text, refusal
 from mcprec_addon.replay.answers import AnswerCheck
+from mcprec_addon.replay.diagnosis import era_miss, find_miss
 from mcprec_addon.replay.faults import Faults
 from mcprec_addon.replay.filed import Filed, Shelf, comparable, counts, without_refusals
-from mcprec_addon.replay.miss import Miss, era_miss, find_miss
+from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.play import Hit, ModelStrategy, PlayOptions, Strategy, Tally
 from mcprec_addon.replay.writes import Writes
 from mcprec_addon.wire import eras
@@ -135,15 +136,10 @@ class Player:
         if hit is not None:
             self._count(hit)
             return hit
-        miss = self._era_miss(live, fitting, era) or find_miss(
-            live,
-            self._compared,
-            ignore=self._keys.ignored(live),
-            used_up=len(allowed.items),
-            asked=self._asked[counted],
-            via=via,
-        )
-        return self.tally.missed(miss)
+        miss = self._era_miss(live, fitting, era)
+        if miss is not None:
+            return self.tally.missed(miss)
+        return self._missed(live, via, used_up=len(allowed.items), asked=self._asked[counted])
 
     def advice(self, miss: Miss, era: Era) -> McpAnswer | None:
         """Return what a missed tool call gets in place of an error, or None."""
@@ -264,15 +260,18 @@ class Player:
             self._count(hit)
             return hit
         self._asked_in_sequence = asked
+        return self._missed(live, via, used_up=len(self._model), asked=asked)
+
+    def _missed(self, live: Call, via: Via | None, *, used_up: int, asked: int) -> Miss:
         miss = find_miss(
             live,
             self._compared,
             ignore=self._keys.ignored(live),
-            used_up=len(self._model),
+            used_up=used_up,
             asked=asked,
             via=via,
         )
-        return self.tally.missed(miss)
+        return self.tally.missed(replace(miss, places=self._options.places))
 
     def _strategy(self, call: Call) -> Strategy | ModelStrategy:
         if isinstance(call, McpCall):

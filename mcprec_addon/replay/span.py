@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from mcprec_addon.exchange import Json
 from mcprec_addon.jsonvalue import (
     ABSENT,
     Difference,
     JsonError,
     canonical,
+    dumps,
     loads,
     pointer_text,
     shown,
     visible,
 )
-from mcprec_addon.match.normal import Normal, named
+from mcprec_addon.match.normal import NAMED, Normal, Places, named
+from mcprec_addon.replay.differing import is_reordered, names
 from mcprec_addon.replay.nearest import common_head
-
-if TYPE_CHECKING:
-    from mcprec_addon.exchange import Json
 
 _MINUS = "\N{MINUS SIGN}"
 _SHORT = 200  # characters of a text that is shown whole
@@ -33,26 +33,27 @@ _JSON_LIMIT = 1_000_000  # characters of a text that is worth parsing for a rema
 
 _COUNTED = r"attempt|retry|counter|sequence|seq|iteration|nonce"
 _COUNTER = re.compile(rf"(?i)(?<![a-z])((?:{_COUNTED})(?:[ _:=#-]|\bno\.?){{0,3}})\d+")
-# In the order they are tried; the first under which both texts become the same is offered.
-_KINDS: Sequence[tuple[str, ...]] = (
-    ("uuid",), ("date",), ("time",), ("tmp",), ("home",), ("date", "time")
-)  # fmt: skip
+_LOOKS = {"tmp": "temporary path", "home": "home folder", "cwd": "working directory"}
 _COUNTED_MEMBER = re.compile(
     rf"(?:^|[_-])(?i:{_COUNTED}|retry[_-]count)s?$|[a-z](?:Attempt|Counter|RetryCount|Seq|Nonce)$"
 )
 _EPOCH = range(1_500_000_000, 2_000_000_000)
 
 
-def volatile(difference: Difference) -> str | None:
+def volatile(difference: Difference, places: Places = Places()) -> str | None:  # noqa: B008  # frozen and empty
     """Return what a difference looks like that changes from run to run by itself.
 
+    Args:
+        difference: The difference.
+        places: Paths of this replay, for what means them.
+
     Returns:
-        ``date``, ``time``, ``uuid``, ``tmp`` (a temporary path), ``home`` or ``counter``;
-        ``date time`` for both in one text; None where the agent asks something else.
+        The name of a built-in pattern, or several parted by blanks; ``counter``; None where
+        the agent asks something else.
     """
     match difference.old, difference.new:
         case str(old), str(new):
-            return _volatile_text(old, new)
+            return _volatile_text(old, new, places)
         case (bool(), _) | (_, bool()):
             return None
         case (int() | float() as old, int() | float() as new):
@@ -64,24 +65,34 @@ def volatile(difference: Difference) -> str | None:
             return None
 
 
-def _volatile_text(old: str, new: str) -> str | None:
-    for names in _KINDS:
-        normal = _normal(names)
-        if normal.form(old) == normal.form(new):
-            return " ".join(names) if normal.form(old).found else None
-    return "counter" if _COUNTER.sub(r"\1", old) == _COUNTER.sub(r"\1", new) else None
+def _volatile_text(old: str, new: str, places: Places) -> str | None:
+    for name in NAMED:
+        if _is_same(old, new, (name,), places):
+            return name
+    names = tuple(NAMED)
+    if not _is_same(old, new, names, places):
+        return "counter" if _COUNTER.sub(r"\1", old) == _COUNTER.sub(r"\1", new) else None
+    for name in NAMED:
+        fewer = tuple(each for each in names if each != name)
+        names = fewer if _is_same(old, new, fewer, places) else names
+    return " ".join(names)
+
+
+def _is_same(old: str, new: str, names: tuple[str, ...], places: Places) -> bool:
+    normal = _normal(names, places)
+    return normal.form(old).text == normal.form(new).text
 
 
 @cache
-def _normal(names: tuple[str, ...]) -> Normal:
-    return Normal([named(name) for name in names])
+def _normal(names: tuple[str, ...], places: Places) -> Normal:
+    return Normal([named(name, places) for name in names])
 
 
-def _is_only(kind: str, text: object) -> bool:
+def _is_only(kind: str, text: object, places: Places) -> bool:
     """Whether a text is a volatile span and nothing else."""
     if not isinstance(text, str):
         return True
-    form = _normal(tuple(kind.split())).form(text)
+    form = _normal(tuple(kind.split()), places).form(text)
     return len(form.found) > 0 and re.fullmatch(r"(⟨\w+⟩[T ]?)+", form.text) is not None
 
 
@@ -89,17 +100,26 @@ def _is_epoch(value: float) -> bool:
     return int(value) in _EPOCH or int(value) // 1000 in _EPOCH
 
 
-def offer(difference: Difference) -> str | None:
-    """Return the line that offers a rule for a volatile difference, else None."""
-    kind = volatile(difference)
+def offer(difference: Difference, places: Places = Places()) -> str | None:  # noqa: B008  # likewise
+    """Return the line that offers a rule for a volatile difference, else None.
+
+    Args:
+        difference: The difference.
+        places: Paths of this replay, for the rules that mean them.
+    """
+    kind = volatile(difference, places)
     if kind is None:
         return None
-    looks = {"tmp": "temporary path", "home": "home folder", "date time": "date and time"}
+    looks = " and ".join(f"a {_LOOKS.get(name, name)}" for name in kind.split())
+    changes = "change by themselves" if " " in kind else "changes by itself"
     rule = f"--ignore {_argument(pointer_text(difference.pointer))}"
-    # A whole field is left out by its place; in a longer text the rest must go on counting.
-    if kind != "counter" and not _is_only(kind, difference.old):
+    # A whole field is left out by its place; in a longer text the rest must go on counting, and
+    # a place in a conversation, or the name of a resource, is no field.
+    is_field = difference.pointer[0] != "name" and not any(map(str.isdigit, difference.pointer))
+    is_text = isinstance(difference.old, str) and kind != "counter"
+    if is_text and not (is_field and _is_only(kind, difference.old, places)):
         rule = " ".join(f"--normalize {name}" for name in kind.split())
-    return f"looks like a {looks.get(kind, kind)} that changes by itself: {rule}"
+    return f"looks like {looks} that {changes}: {rule}"
 
 
 def _argument(pointer: str) -> str:
@@ -111,11 +131,23 @@ def difference_lines(difference: Difference) -> list[str]:
     old, new = difference.old, difference.new
     if isinstance(old, str) and isinstance(new, str):
         return _text_lines(old, new)
+    if isinstance(old, list) and isinstance(new, list):
+        same = f"the same {len(old)} elements" if is_reordered(old, new) else "elements"
+        return [f"{same} in another order: recorded {_order(old)}, asked {_order(new)}"]
     return [f"recorded {_side(old)}, asked {_side(new)}"]
 
 
+def _order(elements: Sequence[Json]) -> str:
+    return visible(", ".join(names(elements))[:_SHORT]) or _side(elements)
+
+
 def _side(value: object) -> str:
-    return "absent" if value is ABSENT else shown(cast("Json", value))
+    if value is ABSENT:
+        return "absent"
+    text = shown(cast("Json", value), limit=_SHORT)
+    if len(text) <= _SHORT:
+        return text
+    return f"{text} ({len(dumps(cast('Json', value)).decode('utf-8', 'replace'))} characters)"
 
 
 def _text_lines(old: str, new: str) -> list[str]:
@@ -155,18 +187,27 @@ def _marked(text: str, start: int, end: int) -> str:
 def _remark(old: str, new: str) -> str | None:
     if unicodedata.normalize("NFC", old) == unicodedata.normalize("NFC", new):
         return "same text in another Unicode form"
-    if _is_same_json(old, new):
-        return "same JSON, different text"
-    return "only white space differs" if "".join(old.split()) == "".join(new.split()) else None
+    is_white = "".join(old.split()) == "".join(new.split())
+    spelling = _json_spelling(old, new)
+    if spelling is not None:
+        return f"same JSON, different text: {'white space' if is_white else spelling}"
+    return "only white space differs" if is_white else None
 
 
-def _is_same_json(old: str, new: str) -> bool:
+def _json_spelling(old: str, new: str) -> str | None:
+    """Return in what two texts of one JSON value differ, or None where they are no such texts."""
     if max(len(old), len(new)) > _JSON_LIMIT:
-        return False
+        return None
     try:
-        return canonical(loads(old)) == canonical(loads(new))
+        left, right = loads(old), loads(new)
     except JsonError:
-        return False
+        return None
+    if canonical(left) != canonical(right):
+        return None
+    written = dumps(left), dumps(right)
+    if written[0] == written[1]:
+        return "escapes"
+    return "key order" if sorted(written[0]) == sorted(written[1]) else "numbers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

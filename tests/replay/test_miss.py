@@ -12,7 +12,8 @@ from mcprec_addon.exchange import (
     ModelExchange,
 )
 from mcprec_addon.jsonvalue import loads, parse_pointer
-from mcprec_addon.replay.miss import Miss, era_miss, find_miss
+from mcprec_addon.replay.diagnosis import era_miss, find_miss
+from mcprec_addon.replay.miss import Miss
 
 CHAT = "/v1/chat/completions"
 

@@ -7,7 +7,8 @@ import pytest
 
 from mcprec_addon.exchange import Json, McpAnswer, McpCall, McpExchange, ModelCall
 from mcprec_addon.jsonvalue import differences
-from mcprec_addon.replay.miss import Miss, find_miss
+from mcprec_addon.replay.diagnosis import find_miss
+from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.report import Demands, Exit, RunReport, conclude
 from mcprec_addon.wire.titles import call_title
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from mcprec_addon.exchange import Json
 from mcprec_addon.jsonvalue import Difference
+from mcprec_addon.match.normal import Places
 from mcprec_addon.replay.span import difference_lines, first_edit, offer, volatile
 
 
@@ -27,9 +28,37 @@ def test_added_and_removed_text_is_marked() -> None:
 
 def test_same_json_in_other_text_is_said() -> None:
     """Arguments that hold JSON as text differ in spelling often, in value seldom."""
-    lines = difference_lines(at('{"a":1,"b":2}', '{"b": 2, "a": 1}'))
+    text = '{"a":1,"b":"\u00e9"}'
+    others = {
+        '{"a": 1, "b": "\u00e9"}': "white space",
+        '{"b": "\u00e9", "a": 1}': "key order",
+        '{"a":1,"b":"\\u00e9"}': "escapes",
+        '{"a":1.0,"b":"\u00e9"}': "numbers",
+    }
 
-    assert "same JSON, different text" in lines[-1]
+    for other, spelling in others.items():
+        lines = difference_lines(at(text, other))
+        assert f"same JSON, different text: {spelling}" in lines[-1]
+    assert "same JSON" not in difference_lines(at(text, '{"a":2}'))[-1]
+
+
+def test_another_order_is_one_line() -> None:
+    """Ten elements that all moved have not all changed."""
+    tools: list[Json] = [{"name": "find"}, {"name": "get"}]
+
+    assert difference_lines(at(tools, tools[::-1])) == [
+        "the same 2 elements in another order: recorded find, get, asked get, find"
+    ]
+    assert difference_lines(at([1, 2], [2, 1])) == [
+        "the same 2 elements in another order: recorded [1,2], asked [2,1]"
+    ]
+
+
+def test_a_value_that_is_cut_says_how_long_it_is() -> None:
+    """What is shown of it must not pass for all of it."""
+    (line,) = difference_lines(Difference(("args",), {"q": "x" * 992}, 4))
+
+    assert line.endswith("\N{HORIZONTAL ELLIPSIS} (1000 characters), asked 4")
 
 
 def test_texts_that_look_alike_are_told_apart() -> None:
@@ -90,6 +119,25 @@ def test_volatile(old: Json, new: Json, kind: str | None) -> None:
     assert volatile(at(old, new)) == kind
 
 
+PLACES = Places(cwd="/builds/x/proj", home="/github/home")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("in /home/ana/a.py", "in /Users/bob/a.py", "home"),
+        ("in /home/ana/a.py", "in /github/home/a.py", "home"),
+        ("in /home/ana/src/proj/a.py", "in /builds/x/proj/a.py", "cwd"),
+        ("/home/ana/src/proj, /home/ana/.b", "/builds/x/proj, /github/home/.b", "cwd home"),
+        ("/home/ana/proj on 2026-10-05", "/home/bob/proj on 2026-11-30", "date home"),
+        ("in /home/ana/a.py", "in /home/ana/b.py", None),
+    ],
+)
+def test_paths_of_another_machine(old: str, new: str, kind: str | None) -> None:
+    """Whose folder it is says nothing of what is asked; what is in it does."""
+    assert volatile(at(old, new), PLACES) == kind
+
+
 def test_counter_member_is_volatile_by_its_name() -> None:
     """A bare number says nothing; an id must never be offered for ignoring."""
     assert volatile(at(1, 2, "retry_count")) == "counter"
@@ -106,7 +154,20 @@ def test_offers() -> None:
         "looks like a counter that changes by itself: --ignore /args/attempt"
     )
     assert "--ignore '/args/a b'" in str(offer(at("10:00", "10:01", "a b")))
+    assert offer(at("in /home/a, 2026-10-05", "in /home/b, 2026-10-09"), PLACES) == (
+        "looks like a date and a home folder that change by themselves:"
+        " --normalize date --normalize home"
+    )
     assert offer(at("a", "b")) is None
+
+
+def test_a_place_in_a_conversation_is_not_offered() -> None:
+    """The next turn has another message there, and what is left out of it is never seen again."""
+    said = Difference(("request", "messages", "3", "content"), "2026-10-05", "2026-10-09")
+    name = Difference(("name",), "file:///tmp/a1/x", "file:///tmp/b2/x")
+
+    assert str(offer(said)).endswith(": --normalize date")
+    assert str(offer(name)).endswith(": --normalize tmp")
 
 
 @given(old=st.text(), new=st.text())
