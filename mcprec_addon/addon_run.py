@@ -30,7 +30,8 @@ from mcprec_addon.replay.staging import (
     stage,
 )
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.run import known_environment
+from mcprec_addon.run import known_environment, model_upstreams
+from mcprec_addon.wire.providers import PROVIDERS
 
 type Say = Callable[[str], None]
 
@@ -54,6 +55,7 @@ OPTIONS = (
     Option("record", "Record into this cassette."),
     Option("replay", "Replay this cassette."),
     Option("http", "An MCP server as NAME=URL, to record under that name.", ()),
+    Option("model", "A model API at an address of its own, as PROVIDER=URL.", ()),
     Option("force", "Overwrite the cassette.", default=False),
     Option("half", "Replay this half alone: mcp or model."),
     Option("match", "How MCP calls are matched: auto, exact, ordered or state.", "auto"),
@@ -107,6 +109,7 @@ class AddonRun:
         recording = Recording(
             path,
             urls=urls,
+            models=_models(given),
             known=known_environment(),
             rules=with_own(default_rules(), _own_rules(given)),
             on_failure=lambda error: say(f"{error}; the traffic goes on, recording has ended"),
@@ -146,6 +149,7 @@ class AddonRun:
         for warning in cassette.warnings:
             say(warning)
         player, responder = stage(cassette, options, halves=halves, known=held(os.environ))
+        responder.know_models(_models(given))
         for exchange in player.several_answers():
             say(several_answers_line(exchange))
         addon = ReplayAddon(responder)
@@ -184,6 +188,17 @@ class AddonRun:
             self.replayed, path=self.path, strict=self.strict, all_used=self.all_used
         )
         return [report.text()], report.exit.status
+
+
+def _models(given: Mapping[str, object]) -> dict[str, str]:
+    """Return the base URLs of model APIs: those given, and those in our environment."""
+    told = server_urls(list(cast("Sequence[str]", given["model"])), option="--set mcprec_model")
+    for name in told:
+        if name not in PROVIDERS:
+            known = ", ".join(PROVIDERS)
+            message = f"--set mcprec_model={name}=…: no such provider; choose one of {known}"
+            raise UsageError(message)
+    return model_upstreams(os.environ) | told
 
 
 def _own_rules(given: Mapping[str, object]) -> OwnRules:

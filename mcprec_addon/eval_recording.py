@@ -13,7 +13,7 @@ from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.record.summary import Recorded
 from mcprec_addon.redact.own_rules import OwnRules, with_own
 from mcprec_addon.redact.rules import default_rules
-from mcprec_addon.run import known_environment
+from mcprec_addon.run import known_environment, model_upstreams
 
 if TYPE_CHECKING:
     from mcprec_addon.doors.recording import Recording
@@ -47,6 +47,7 @@ def begin_recording(
     return Recording(
         out,
         urls={},
+        models=model_upstreams(os.environ),
         known=[
             *known_environment(),
             *stand_ins,

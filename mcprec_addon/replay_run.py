@@ -100,6 +100,7 @@ async def replay(run: ReplayRun) -> Replayed:
     )
     responder.pace = run.pace
     responder.know(played.addresses(os.environ))
+    responder.know_models(model_upstreams(os.environ))
     for exchange in player.several_answers():
         run.say(several_answers_line(exchange))
     authority = Authority()

@@ -7,6 +7,7 @@ import pytest
 
 from mcprec_addon.cli import status_of
 from mcprec_addon.doors.cassette_file import load_cassette
+from mcprec_addon.doors.routes import Ways
 from mcprec_addon.errors import UsageError
 from mcprec_addon.evaluation import EvalRun, run_eval
 from mcprec_addon.exchange import McpCall
@@ -30,10 +31,11 @@ def recorded_eval(
     *command: str,
     monkeypatch: pytest.MonkeyPatch,
     text: str = CASSETTE,
+    via: Ways | None = None,
 ) -> EvalReport:
     """Return the report of an eval that recorded into new.mcp."""
     options = PlayOptions(strategy="state", on_miss="advise")
-    replay = ReplayRun(path=cassette(folder, text), command=command, options=options)
+    replay = ReplayRun(path=cassette(folder, text), command=command, options=options, via=via)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with live_model() as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
@@ -104,6 +106,23 @@ def test_an_error_is_recorded_as_it_was_answered(
     assert isinstance(read.call, McpCall)
     assert (read.call.name, read.answer.kind) == ("a://b", "error")
     assert asked.call.half == "model"
+
+
+def test_what_comes_before_the_first_question_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of models has no body to be known by; its address was told."""
+    ask = (
+        "import os, urllib.request as u\n"
+        "key = {'authorization': 'Bearer ' + os.environ['OPENAI_API_KEY']}\n"
+        "u.urlopen(u.Request(os.environ['OPENAI_BASE_URL'] + '/models', headers=key)).read()\n"
+    )
+
+    recorded_eval(tmp_path, sys.executable, "-c", ask, monkeypatch=monkeypatch, via="proxy")
+
+    listed = load_cassette(tmp_path / "new.mcp").exchanges[0]
+    assert listed.call.http_method == "GET"
+    assert listed.answer.value == {"data": []}
 
 
 def test_a_recording_without_a_model_is_incomplete(

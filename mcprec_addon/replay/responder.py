@@ -120,6 +120,10 @@ class Responder:
         """Take further addresses of recorded servers, each with its label."""
         self._labels |= {server_address(url): label for url, label in addresses.items()}
 
+    def know_models(self, urls: Mapping[str, str]) -> None:
+        """Take base URLs of model APIs that the agent was told, by provider."""
+        self._origins.tell(urls)
+
     def takes(self, request: HttpRequest) -> bool:
         """Whether a request is of the MCP half: by its address, or by what it says."""
         if self._known_label(request) is not None:

@@ -30,8 +30,12 @@ class Origins:
     def __init__(self, told: Mapping[str, str] = MappingProxyType({})) -> None:
         """Start with the providers' own, and with base URLs that clients were told, by provider."""
         self._known: dict[str, list[str]] = {}
-        own = ((name, row.upstream) for name, row in PROVIDERS.items())
-        for name, url in (*own, *told.items()):
+        self.tell({name: row.upstream for name, row in PROVIDERS.items()})
+        self.tell(told)
+
+    def tell(self, told: Mapping[str, str]) -> None:
+        """Take base URLs of model APIs, by provider."""
+        for name, url in told.items():
             names = self._known.setdefault(origin_of(url), [])
             names += [] if name in names else [name]
 

@@ -64,6 +64,9 @@ class _Model(BaseHTTPRequestHandler):
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         self._send(200, {"id": "x", "object": "chat.completion", "choices": [choice]})
 
+    def do_GET(self) -> None:
+        self._send(200, {"data": []})
+
     def _send(self, status: int, value: Body) -> None:
         data = json.dumps(value).encode()
         self.send_response(status)
