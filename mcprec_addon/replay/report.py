@@ -6,13 +6,14 @@ caller; else the command's own. The last line always names the cause.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from signal import Signals
 from xml.etree import ElementTree as ET
 
-from mcprec_addon.exchange import Exchange, Half, Json, McpCall
-from mcprec_addon.jsonvalue import one_line, pointer_text
+from mcprec_addon.exchange import Exchange, Half, Json
+from mcprec_addon.jsonvalue import one_line
+from mcprec_addon.replay.folding import folded, in_order
 from mcprec_addon.replay.miss import RECORD_COMMAND, Miss
 from mcprec_addon.wire.titles import call_title
 
@@ -115,9 +116,11 @@ class RunReport:
     def as_json(self) -> dict[str, Json]:
         """Return the report for a program."""
         ended = self.exit
+        misses = in_order(self.misses)
         return {
             "exit": {"status": ended.status, "cause": ended.cause},
-            "misses": [miss.as_json() for miss in _in_order(self.misses)],
+            "misses": [miss.as_json() for miss in misses],
+            "causes": [each.as_json() for each in folded(misses)],
             "unused": [
                 {"seq": each.seq, "half": each.call.half, "title": call_title(each.call)}
                 for each in self.unused
@@ -140,13 +143,13 @@ class RunReport:
         }
 
     def junit(self) -> str:
-        """Return the report as JUnit XML: a test case for the run, and one for each miss."""
+        """Return the report as JUnit XML: a test case for the run, one for each cause of misses."""
         ended = self.exit
         suite = ET.Element("testsuite", name="mcprec")
         add_case(suite, "run", ended.cause if ended.status else None, self.text())
-        for miss in _in_order(self.misses):
-            fails = miss.message() if self.demands.no_misses else None
-            add_case(suite, miss.title, fails, miss.text(record_command=self.record_command))
+        for each in folded(self.misses):
+            fails = each.misses[0].message() if self.demands.no_misses else None
+            add_case(suite, each.title, fails, each.text(record_command=self.record_command))
         return junit_text(suite)
 
 
@@ -214,45 +217,14 @@ def count_text(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else plural}"
 
 
-def _in_order(misses: Iterable[Miss]) -> list[Miss]:
-    # Clients that get no answer to a discovery fall back to the other era without a word, and
-    # what misses then is only its consequence.
-    return sorted(misses, key=lambda miss: not _is_discovery(miss))
-
-
-def _is_discovery(miss: Miss) -> bool:
-    return isinstance(miss.call, McpCall) and miss.call.method == "server/discover"
-
-
-def _kind(miss: Miss) -> tuple[str, ...]:
-    """Return what misses of one cause have in common."""
-    half = "model call" if miss.call.half == "model" else miss.title
-    if miss.cause == "diverged":
-        return half, "diverged", f"diverged at message {miss.message_index} of the conversation"
-    if miss.cause in ("differs", "other way in"):
-        pointers = sorted({_pattern(each.pointer) for each in miss.differences})
-        return half, miss.cause, f"differ only in {', '.join(pointers)}"
-    return miss.title, miss.cause, f"have one cause ({miss.cause})"
-
-
-def _pattern(pointer: Sequence[str]) -> str:
-    steps = ("*" if step.isdigit() and at > 1 else step for at, step in enumerate(pointer))
-    return one_line(pointer_text(tuple(steps)))
-
-
 def _miss_lines(report: RunReport) -> Iterator[str]:
-    groups: dict[tuple[str, ...], list[Miss]] = {}
-    for miss in _in_order(report.misses):
-        groups.setdefault(_kind(miss), []).append(miss)
-    for kind, misses in list(groups.items())[:_IN_FULL]:
-        if len(misses) > 1:
-            noun = "model calls" if kind[0] == "model call" else f"calls of {kind[0]}"
-            yield f"{len(misses)} {noun} {kind[-1]}; the first:"
-        yield misses[0].text(record_command=report.record_command)
-    rest = [miss for misses in list(groups.values())[_IN_FULL:] for miss in misses]
-    yield from (f"MISS {miss.title} ({miss.cause})" for miss in rest[:_LISTED])
-    if len(rest) > _LISTED:
-        yield f"and {len(rest) - _LISTED} more misses; --report FILE.json lists them all"
+    folds = folded(report.misses)
+    yield from (each.text(record_command=report.record_command) for each in folds[:_IN_FULL])
+    rest = folds[_IN_FULL:]
+    yield from (f"MISS {each.title} ({each.misses[0].cause})" for each in rest[:_LISTED])
+    left = sum(len(each.misses) for each in rest[_LISTED:])
+    if left:
+        yield f"and {count_text(left, 'more miss')}; --report FILE.json lists them all"
 
 
 def _leftover_lines(report: RunReport) -> Iterator[str]:

@@ -5,8 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from mcprec_addon.exchange import Json, McpAnswer, McpCall, McpExchange, ModelCall
-from mcprec_addon.jsonvalue import differences
+from mcprec_addon.exchange import Json, McpAnswer, McpCall, McpExchange
 from mcprec_addon.replay.diagnosis import find_miss
 from mcprec_addon.replay.miss import Miss
 from mcprec_addon.replay.report import Demands, Exit, RunReport, conclude
@@ -162,40 +161,6 @@ def test_missed_discovery_comes_first() -> None:
     assert text.startswith("MISS server/discover (server t)")
 
 
-def test_misses_with_one_cause_are_folded() -> None:
-    """One new SDK release changes one field in every call."""
-    old: Json = {"tools": [{"name": "a"}, {"name": "b"}], "messages": []}
-    new: Json = {"tools": [{"name": "a", "strict": True}, {"name": "b", "strict": True}]}
-    miss = Miss(
-        call=ModelCall(provider="openai", path="/v1/chat/completions", request=new),
-        cause="differs",
-        differences=tuple(
-            each
-            for each in differences({"request": old}, {"request": new})
-            if each.pointer[1] == "tools"
-        ),
-    )
-
-    text = report(*[miss] * 12).text()
-
-    assert text.startswith("12 model calls differ only in /request/tools/*/strict; the first:")
-    assert text.count("MISS") == 1
-
-
-def test_calls_behind_a_divergence_are_folded() -> None:
-    """Once a conversation went another way, every later turn misses too."""
-    miss = Miss(
-        call=ModelCall(provider="openai", path="/v1/responses", request={"input": []}),
-        cause="diverged",
-        message_index=4,
-        differences=tuple(differences({"request": {"input": "a"}}, {"request": {"input": "b"}})),
-    )
-
-    text = report(miss, miss).text()
-
-    assert text.startswith("2 model calls diverged at message 4 of the conversation; the first:")
-
-
 def test_long_lists_are_counted() -> None:
     """A report of a thousand lines is not read."""
     misses = [find_miss(call(f"tool{number}", {}), TAPE) for number in range(30)]
@@ -239,6 +204,9 @@ def test_json_has_what_every_report_has() -> None:
 
     assert found.keys() >= {"exit", "misses", "unused", "repeated", "refused", "absorbed"}
     assert found["exit"] == {"status": 3, "cause": "1 miss, 2 recorded exchanges never used"}
+    assert found["causes"] == [
+        {"title": "tools/call search (server t)", "cause": "differs", "count": 1, "misses": [0]}
+    ]
     assert found["used"] == {"mcp": 1}
     assert found["unused"] == [
         {"seq": 2, "half": "mcp", "title": "tools/call get (server t)"},
