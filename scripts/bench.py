@@ -18,6 +18,7 @@ from time import perf_counter
 
 import bench_memory
 import bench_redact
+import bench_sizes
 import bench_stdio
 from bench_load import Upstream, first_event_s, requests_per_s, sdk_calls_per_s
 from bench_parts import (
@@ -49,6 +50,7 @@ _LINEAR = 12  # times as long for ten times as much, with room for a cold cache
 _MOST_ADDED_US = 1000
 _MOST_GROWN_MIB = 150
 _MOST_LATE_MS = 100
+_MOST_GROWN = 1.3
 _MOST_REDACTION = {"recorded": 0.15, "replayed": 0.20}
 _REQUESTS = 600  # a round of one load: long enough to hide the start, short enough for five
 
@@ -322,6 +324,18 @@ async def streaming(folder: Path, rounds: int) -> list[Row]:
     return rows
 
 
+async def weighing(folder: Path, rounds: int) -> list[Row]:
+    """(i) The model half of long conversations / what is new in them, beside the raw bodies."""
+    del folder, rounds  # nothing is written, and sizes are the same in every run
+    rows: list[Row] = []
+    for title, weights in bench_sizes.curves():
+        for turns, each in zip(bench_sizes.TURNS, weights, strict=True):
+            figure = f"{each.section // 1000} of {each.raw // 1000} kB {each.ratio:.2f}x"
+            name = f"i {turns} turns, {title}"
+            rows.append(Row(name, figure, f"<= {_MOST_GROWN}x", each.ratio <= _MOST_GROWN))
+    return rows
+
+
 PARTS = {
     "a": recording,
     "b": replaying,
@@ -331,6 +345,7 @@ PARTS = {
     "f": piping,
     "g": redacting,
     "h": streaming,
+    "i": weighing,
 }
 
 
