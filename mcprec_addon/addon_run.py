@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast, get_args
 
+from mcprec_addon.doors.base_urls import model_upstreams
 from mcprec_addon.doors.cassette_file import check_target, load_cassette
 from mcprec_addon.doors.mitm import RecordAddon
 from mcprec_addon.doors.mitm_replay import ReplayAddon
@@ -30,7 +31,7 @@ from mcprec_addon.replay.staging import (
     stage,
 )
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.run import known_environment, model_upstreams
+from mcprec_addon.run import known_environment
 from mcprec_addon.wire.providers import PROVIDERS
 
 type Say = Callable[[str], None]

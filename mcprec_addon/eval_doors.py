@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcprec_addon.doors.base_urls import live_variables, model_upstreams
 from mcprec_addon.doors.child import Child, Doors, reached_directly
 from mcprec_addon.doors.group_child import GroupChild
 from mcprec_addon.doors.http_server import HttpServer
@@ -24,8 +25,6 @@ from mcprec_addon.replay_run import ReplayRun
 from mcprec_addon.run import (
     Ended,
     Stage,
-    model_doors,
-    model_upstreams,
     run_child,
     with_certificates,
 )
@@ -168,7 +167,7 @@ class EvalDoors:
         proxy = MitmServer(confdir=self.folder, upstream_ca=upstream_ca())
         await proxy.start(addon, proxy_port=port, ports=[model])
         if self.run.via == "base-url":
-            doors = Doors(model=model_doors(model, routes[model].upstreams), run_dir=self.folder)
+            doors = Doors(model=live_variables(model, os.environ), run_dir=self.folder)
             return proxy, doors
         doors = Doors(proxy=f"http://{HOST}:{port}")
         return proxy, with_certificates(doors, proxy.ca_pem, self.folder)

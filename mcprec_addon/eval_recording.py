@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcprec_addon.doors.base_urls import model_upstreams
 from mcprec_addon.doors.cassette_file import check_target
 from mcprec_addon.played_servers import PlayedServers
 from mcprec_addon.record.summary import Recorded
 from mcprec_addon.redact.own_rules import OwnRules, with_own
 from mcprec_addon.redact.rules import default_rules
-from mcprec_addon.run import known_environment, model_upstreams
+from mcprec_addon.run import known_environment
 
 if TYPE_CHECKING:
     from mcprec_addon.doors.recording import Recording

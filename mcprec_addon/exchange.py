@@ -414,3 +414,9 @@ class Cassette:
     def half(self, half: Half) -> tuple[Exchange, ...]:
         """Return the exchanges of one half."""
         return tuple(exchange for exchange in self.exchanges if exchange.call.half == half)
+
+    @property
+    def providers(self) -> frozenset[str]:
+        """The providers of the model calls."""
+        calls = (exchange.call for exchange in self.exchanges)
+        return frozenset(call.provider for call in calls if isinstance(call, ModelCall))

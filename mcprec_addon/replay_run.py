@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcprec_addon.agent_servers import AgentServers
+from mcprec_addon.doors.base_urls import model_upstreams, needed_variables, played_variables
 from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.doors.certificates import Authority
 from mcprec_addon.doors.child import Doors, dummies, find_program, replay_environment
@@ -34,8 +35,6 @@ from mcprec_addon.replay_end import Replayed
 from mcprec_addon.run import (
     Stage,
     check_in_place,
-    model_doors,
-    model_upstreams,
     put_back_left,
     run_child,
     with_certificates,
@@ -87,6 +86,7 @@ async def replay(run: ReplayRun) -> Replayed:
     cassette = played.cassette
     environment = {
         **os.environ,
+        **needed_variables(os.environ, cassette.providers),
         **dummies(os.environ, sources=source_variables(cassette.header.redaction), keep=run.keep),
     }
     secrets = played.servers.secrets(os.environ)
@@ -206,7 +206,7 @@ class _Doors:
         own = [f"{HOST}:{number}" for number in (port, *ports.values())]
         return Doors(
             proxy=f"http://{HOST}:{port}",
-            model=model_doors(port, model_upstreams({}, is_live=False)) if by_url else {},
+            model=played_variables(port, cassette.providers) if by_url else {},
             servers=self.played.urls(ports, os.environ),
             direct=[*own, *run.allow],
         )

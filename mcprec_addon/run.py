@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, urlsplit
 
 from mcprec_addon.agent_servers import AgentServers, Lead
 from mcprec_addon.doors.agent_config import AgentConfig
+from mcprec_addon.doors.base_urls import live_variables, model_upstreams
 from mcprec_addon.doors.cassette_file import check_target
 from mcprec_addon.doors.certificates import write_bundle, write_ca_only
 from mcprec_addon.doors.child import (
@@ -28,7 +28,6 @@ from mcprec_addon.options import check_is_agent
 from mcprec_addon.record.summary import Recorded
 from mcprec_addon.redact.own_rules import OwnRules, with_own
 from mcprec_addon.redact.rules import default_rules
-from mcprec_addon.wire.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from mcprec_addon.doors.group_child import GroupChild
@@ -201,54 +200,18 @@ async def _listen(
     return ports
 
 
-def model_upstreams(environment: Mapping[str, str], *, is_live: bool = True) -> dict[str, str]:
-    """Return where each provider's traffic goes: a base-URL variable already set, or its API.
-
-    Args:
-        environment: The environment mcprec was started with.
-        is_live: Whether a live API is to answer. One whose clients sign its address is then
-            left to the proxy.
-    """
-    found: dict[str, str] = {}
-    for name, provider in PROVIDERS.items():
-        set_already = (environment.get(variable) for variable in provider.base_url_variables)
-        value = next((value for value in set_already if value), None)
-        if value is not None:
-            found[name] = _with_scheme(value, urlsplit(provider.upstream))
-        elif not (is_live and provider.signs_host):
-            found[name] = provider.upstream
-    return found
-
-
-def _with_scheme(address: str, usual: SplitResult) -> str:
-    """Return a base URL; of what is only a host and perhaps a port, one with scheme and port."""
-    if "://" in address:
-        return address
-    port = urlsplit(f"//{address}").port or usual.port
-    host = urlsplit(f"//{address}").hostname or usual.hostname
-    return f"{usual.scheme}://{host}" + (f":{port}" if port else "")
-
-
 def _record_doors(run: RecordRun, ports: _Ports, urls: Mapping[str, str]) -> Doors:
     by_url = run.via != "proxy"
     own = (ports.proxy, ports.model, *ports.servers.values())
     return Doors(
         proxy=f"http://{HOST}:{ports.proxy}" if run.via != "base-url" else None,
-        model=model_doors(ports.model, model_upstreams(os.environ)) if by_url else {},
+        model=live_variables(ports.model, os.environ) if by_url else {},
         servers={
             label: door_url(ports.servers[label], url) if by_url else url
             for label, url in urls.items()
         },
         direct=[f"{HOST}:{port}" for port in own],
     )
-
-
-def model_doors(port: int, upstreams: Mapping[str, str], *, host: str = HOST) -> dict[str, str]:
-    """Return the base URL of each provider at a door, with the path that its upstream has."""
-    return {
-        name: f"http://{host}:{port}/{name}" + urlsplit(upstream).path.rstrip("/")
-        for name, upstream in upstreams.items()
-    }
 
 
 def with_certificates(doors: Doors, ca_pem: bytes, folder: Path) -> Doors:

@@ -3,12 +3,13 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from mcprec_addon.doors.agent_config import made_config
+from mcprec_addon.doors.base_urls import played_variables
 from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.doors.child import Doors, until_stopped
 from mcprec_addon.doors.http_connection import Handler
@@ -27,7 +28,6 @@ from mcprec_addon.replay.report import RunReport
 from mcprec_addon.replay.responder import Turned
 from mcprec_addon.replay.staging import check_rules, new_player, present_halves, stage
 from mcprec_addon.replay_end import Replayed, conclude_replay
-from mcprec_addon.run import model_doors, model_upstreams
 from mcprec_addon.wire.http import HttpRequest, Reply
 
 _PATH = "/mcp/"  # and the label behind it
@@ -124,7 +124,11 @@ def serve_http(
     labels = [*recorded] if server is None else [server]
     sse = sse_labels(recorded)
     front = HttpServer(_by_path(responder.respond, labels), authority=None)
-    asyncio.run(_serve(front, address, labels, lambda served: announce(replace(served, sse=sse))))
+
+    def tell(served: Served) -> None:
+        announce(replace(served, sse=sse))
+
+    asyncio.run(_serve(front, address, labels, cassette.providers, tell))
     replayed = Replayed(
         cassette=cassette,
         player=player,
@@ -141,15 +145,14 @@ async def _serve(
     front: HttpServer,
     address: tuple[str, int],
     labels: Sequence[str],
+    providers: Collection[str],
     announce: Callable[[Served], None],
 ) -> None:
     host, asked = address
     port = await front.listen(host, asked)
     shown = f"[{host}]" if ":" in host else host
     servers = {label: f"http://{shown}:{port}{_PATH}{quote(label, safe='')}" for label in labels}
-    doors = Doors(
-        model=model_doors(port, model_upstreams({}, is_live=False), host=shown), servers=servers
-    )
+    doors = Doors(model=played_variables(port, providers, host=shown), servers=servers)
     try:
         announce(Served(servers=servers, variables=doors.variables()))
         await until_stopped()

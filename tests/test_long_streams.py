@@ -16,10 +16,11 @@ from mcprec_addon.jsonvalue import dumps
 from mcprec_addon.long_events import LongEvents
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.rules import default_rules
-from mcprec_addon.redact.streams import deltas
 from mcprec_addon.replay.play import PlayOptions
 from mcprec_addon.replay.player import Player
 from mcprec_addon.replay.responder import Responder
+from mcprec_addon.wire.deltas import deltas
+from mcprec_addon.wire.providers import channels_of
 from tests.doors.test_mitm import recording, upstream
 
 pytestmark = [pytest.mark.door, pytest.mark.anyio]
@@ -80,7 +81,9 @@ def said_in(cassette: Cassette) -> str:
     (exchange,) = cassette.exchanges
     assert isinstance(exchange, ModelExchange)
     return "".join(
-        delta.text for each in exchange.answer.events for delta in deltas(each.value, "openai")
+        delta.text
+        for each in exchange.answer.events
+        for delta in deltas(each.value, channels_of("openai"))
     )
 
 

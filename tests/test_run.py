@@ -11,7 +11,6 @@ import pytest
 
 from mcprec_addon.doors.cassette_file import load_cassette
 from mcprec_addon.exchange import Cassette
-from mcprec_addon.run import model_upstreams
 from tests.peers.process import ROOT, Peer
 
 pytestmark = pytest.mark.door
@@ -165,18 +164,3 @@ def test_a_broken_stream_breaks_again(kind: str, model_env: dict[str, str], tmp_
     session.check()
     ends = {exchange.answer.end for exchange in session.cassette.exchanges}
     assert ends == {None, "cut", "reset"}
-
-
-def test_a_host_alone_is_an_upstream() -> None:
-    """Ollama's variable may say no more than a host or a port."""
-    assert model_upstreams({"OLLAMA_HOST": "10.0.0.7"})["ollama"] == "http://10.0.0.7:11434"
-    assert model_upstreams({"OLLAMA_HOST": "gpu:80"})["ollama"] == "http://gpu:80"
-
-
-def test_a_live_api_whose_clients_sign_its_address_is_left_to_the_proxy() -> None:
-    """AWS refuses a call that was signed for our port."""
-    gateway = {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "https://gateway.example"}
-
-    assert "bedrock" not in model_upstreams({})
-    assert "bedrock" in model_upstreams({}, is_live=False)
-    assert model_upstreams(gateway)["bedrock"] == "https://gateway.example"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcprec_addon.errors import UsageError
-from mcprec_addon.wire.providers import OTHER_DUMMIES, PROVIDERS
+from mcprec_addon.wire.providers import PROVIDERS
 
 _PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 # These replace a client's trust store, so they get a bundle; the others add to it.
@@ -30,6 +30,7 @@ _CREDENTIAL = re.compile(
     r"(?i)(^|_)(api_?key|token|secret|passw(or)?d|credentials?|access_?key(_id)?|auth)$"
 )
 _NOT_CREDENTIALS = frozenset({"SSH_AUTH_SOCK", "GPG_AGENT_INFO"})
+_OF_PROVIDERS = frozenset[str]().union(*(row.credentials for row in PROVIDERS.values()))
 _DUMMY = "mcprec-dummy"
 _NO_TELEMETRY = {
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
@@ -53,7 +54,7 @@ class Doors:
 
     Attributes:
         proxy: Address of the proxy, or None where base URLs alone are used.
-        model: Base URL by provider, or empty where the proxy alone is used.
+        model: Base URLs of model APIs by variable, or empty where the proxy alone is used.
         servers: Address by server label.
         bundle: File for variables that replace a trust store.
         added: File for variables that add to one.
@@ -72,8 +73,7 @@ class Doors:
     def variables(self) -> dict[str, str]:
         """Return the variables that lead a child through these doors."""
         found: dict[str, str] = {}
-        for provider, url in self.model.items():
-            found |= dict.fromkeys(PROVIDERS[provider].base_url_variables, url)
+        found |= self.model
         found |= {url_variable(label): url for label, url in self.servers.items()}
         if self.proxy is not None:
             for name in _PROXY_VARIABLES:
@@ -117,7 +117,8 @@ def with_urls(command: Sequence[str], urls: Mapping[str, str]) -> list[str]:
 
 def is_credential_name(name: str) -> bool:
     """Return whether the name of a variable or flag says that it holds a credential."""
-    return name not in _NOT_CREDENTIALS and _CREDENTIAL.search(name) is not None
+    is_named = _CREDENTIAL.search(name) is not None or name in _OF_PROVIDERS
+    return is_named and name not in _NOT_CREDENTIALS
 
 
 def credential_variables(environment: Mapping[str, str]) -> dict[str, str]:
@@ -142,7 +143,6 @@ def dummies(
     found = {name: f"{_DUMMY}-{name.lower()}" for name in names}
     for provider in PROVIDERS.values():
         found |= provider.dummies
-    found |= OTHER_DUMMIES
     kept = set(keep)
     return {name: value for name, value in found.items() if name not in kept}
 
@@ -162,7 +162,7 @@ def eval_environment(
         used: Names of variables that the MCP half used; those of model APIs are left alone.
         keep: Variables that keep their value.
     """
-    of_models = {name for each in PROVIDERS.values() for name in each.dummies} | {*OTHER_DUMMIES}
+    of_models = {name for row in PROVIDERS.values() for name in (*row.dummies, *row.credentials)}
     names = {*used} - of_models - {*keep}
     return {**environment, **{name: f"{_DUMMY}-{name.lower()}" for name in sorted(names)}}
 

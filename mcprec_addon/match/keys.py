@@ -26,9 +26,7 @@ from mcprec_addon.match.normal import NAMED, Normal, Pattern, Places, named
 from mcprec_addon.match.paths import fixed_ids, key_path
 from mcprec_addon.match.rules import Rule
 from mcprec_addon.wire.provider import Api
-from mcprec_addon.wire.providers import api_of
-
-_ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id", "toolUseId"})
+from mcprec_addon.wire.providers import ID_MEMBERS, api_of, family_of
 
 
 class Keys:
@@ -82,6 +80,7 @@ class Keys:
         api = api_of(call.provider, call.path) if isinstance(call, ModelCall) else None
         if api is not None and isinstance(call, ModelCall):
             request = without(call.request, _request_pointers(api.volatile))
+            request = without_texts(request, api)
             call = replace(call, request=_rename_ids(request, api, self._answer_ids))
         return call if applied is None or applied.normal is None else applied.normalized(call)
 
@@ -91,6 +90,7 @@ class Keys:
         if isinstance(call, ModelCall):
             api = api_of(call.provider, call.path)
             path = api.key_path(call.path) if api is not None else None
+            fields["provider"] = family_of(call.provider)
             fields["path"] = path or key_path(call, self._answer_ids) or call.path
         return canonical(without(fields, self.ignored(call)))
 
@@ -200,6 +200,21 @@ def _id_pointers(api: Api) -> tuple[Pointer, ...]:
     return tuple(parse_pointer(text) for text in api.ids)
 
 
+def without_texts(request: Json, api: Api) -> Json:
+    """Return a request without the elements whose texts count for nothing."""
+    for member, begin in api.volatile_texts:
+        found = request.get(member) if isinstance(request, dict) else None
+        if isinstance(request, dict) and isinstance(found, list):
+            kept = [each for each in found if not _begins(each, begin)]
+            request = request if len(kept) == len(found) else {**request, member: kept}
+    return request
+
+
+def _begins(value: Json, begin: str) -> bool:
+    text = value.get("text") if isinstance(value, dict) else value
+    return isinstance(text, str) and text.startswith(begin)
+
+
 def _rename_ids(request: Json, api: Api, answer_ids: frozenset[str]) -> Json:
     names: dict[str, str] = {}
     for found in _ids(request, api):
@@ -278,7 +293,7 @@ def _members_named(value: Json) -> Iterator[str]:
     match value:
         case dict():
             for key, member in value.items():
-                if key in _ID_MEMBERS and isinstance(member, str):
+                if key in ID_MEMBERS and isinstance(member, str):
                     yield member
                 elif isinstance(member, dict | list):
                     yield from _members_named(member)

@@ -17,6 +17,7 @@ from mcprec_addon.redact.finder import Finder
 from mcprec_addon.redact.hits import applied
 from mcprec_addon.redact.walk import opaque
 from mcprec_addon.wire.multipart import is_binary
+from mcprec_addon.wire.providers import ID_MEMBERS, OPAQUE_MEMBERS
 
 _ID = re.compile(r"[\w.:|/=+~-]{1,512}")
 _BINARY_URI = re.compile(r"data:(?!text/|application/[a-z.+-]*(?:json|xml))[a-z]+/[^,]*;base64,")
@@ -61,36 +62,16 @@ MCP = Scope(
 )
 
 MODEL = Scope(
-    exempt=frozenset(
-        {
-            "encrypted_content",
-            "signature",
-            "thoughtSignature",
-            "thought_signature",
-            "prompt_cache_key",
-            "obfuscation",
-            "b64_json",
-            "partial_image_b64",
-            "redactedContent",
-            "base64",
-        }
-    ),
-    ids=frozenset(
-        {
-            "id",
-            "call_id",
-            "tool_call_id",
-            "tool_use_id",
-            "toolUseId",
-            "previous_response_id",
-            "item_id",
-            "response_id",
-            "file_id",
-            "system_fingerprint",
-            "request_id",
-            "cachedContent",
-        }
-    ),
+    exempt=OPAQUE_MEMBERS | {"base64"},
+    ids=ID_MEMBERS
+    | {
+        "previous_response_id",
+        "response_id",
+        "file_id",
+        "system_fingerprint",
+        "request_id",
+        "cachedContent",
+    },
     data=frozenset({"arguments", "args", "metadata"}),
     schemas=frozenset({"input_schema", "parameters", "schema", "parametersJsonSchema"}),
     has_blocks=True,

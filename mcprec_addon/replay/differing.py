@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from mcprec_addon.exchange import Call, Json, McpCall
 from mcprec_addon.jsonvalue import ABSENT, Difference, Pointer, canonical, differences, matches
 from mcprec_addon.replay.conversation import conversation_member
+from mcprec_addon.wire.providers import ID_MEMBERS
 
-_ID_MEMBERS = frozenset({"id", "call_id", "item_id", "tool_call_id", "tool_use_id", "toolUseId"})
 _NAMED = ("function", "toolSpec")  # members that hold what a tool is called
 
 
@@ -108,7 +108,7 @@ def is_reordered(old: Sequence[Json], new: Sequence[Json]) -> bool:
 
 def _is_id(difference: Difference) -> bool:
     return (
-        difference.pointer[-1] in _ID_MEMBERS
+        difference.pointer[-1] in ID_MEMBERS
         and isinstance(difference.old, str)
         and isinstance(difference.new, str)
     )

@@ -15,6 +15,7 @@ from mcprec_addon.exchange import (
 )
 from mcprec_addon.wire import eras
 from mcprec_addon.wire.mcp import HANDSHAKES
+from mcprec_addon.wire.providers import is_lookup
 
 _UNCOUNTED_ENDS = frozenset({"left", "stopped"})
 _HEADER_MISMATCH = -32020  # recovered from by listing the tools and asking again
@@ -141,7 +142,9 @@ def counts(exchange: Exchange) -> bool:
     """Whether an exchange counts as unused when it is never handed out."""
     if exchange.answer.end in _UNCOUNTED_ENDS:
         return False
-    return not isinstance(exchange, McpExchange) or exchange.call.http_method == "POST"
+    if isinstance(exchange, McpExchange):
+        return exchange.call.http_method == "POST"
+    return not is_lookup(exchange.call)
 
 
 def without_refusals(shelf: Shelf, *, prepared: bool, connected: bool) -> Shelf:

@@ -20,9 +20,10 @@ from mcprec_addon.jsonvalue import (
     parse_pointer,
     without,
 )
+from mcprec_addon.match.keys import without_texts
 from mcprec_addon.replay.conversation import conversation_member
 from mcprec_addon.replay.differing import call_differences, weight
-from mcprec_addon.wire.providers import api_of, resource_of
+from mcprec_addon.wire.providers import api_of, family_of, resource_of
 
 _FINALISTS = 12  # compared exactly and with difflib: some 20 ms for prompts of usual length
 _LEAVES = 100_000  # leaves looked at while sieving: about a tenth of a second
@@ -44,11 +45,12 @@ def place(call: Call) -> tuple[str | None, ...]:
     if isinstance(call, McpCall):
         return "mcp", call.server, call.method, call.http_method, call.name
     api = api_of(call.provider, call.path)
+    family = family_of(call.provider)
     if api is not None:
-        return "model", call.provider, call.http_method, api.path
+        return "model", family, call.http_method, api.path
     resource = resource_of(call.provider, call.path)
     path = call.path if resource is None else resource.place
-    return "model", call.provider, call.http_method, path
+    return "model", family, call.http_method, path
 
 
 def asked_part(call: Call, ignore: Sequence[Pointer] = ()) -> dict[str, Json]:
@@ -56,10 +58,11 @@ def asked_part(call: Call, ignore: Sequence[Pointer] = ()) -> dict[str, Json]:
     if not isinstance(call, McpCall):
         api = api_of(call.provider, call.path)
         volatile = [parse_pointer(text) for text in api.volatile] if api else []
-        asked: dict[str, Json] = {"request": call.request}
+        request = without_texts(call.request, api) if api else call.request
+        asked: dict[str, Json] = {"request": request}
         if api is None and resource_of(call.provider, call.path) is not None:
             asked = {"path": call.path, **asked}
-        elif api is not None and _names_model(api.path):
+        elif api is not None and (api.asked or _names_model(api.path)):
             asked = {"path": api.key_path(call.path), **asked}
         return _less(asked, [*volatile, *ignore])
     fields: dict[str, Json] = {}

@@ -37,6 +37,7 @@ from mcprec_addon.replay.writes import Writes
 from mcprec_addon.wire import eras
 from mcprec_addon.wire.jsonrpc import Response
 from mcprec_addon.wire.mcp import repeatable_tools
+from mcprec_addon.wire.providers import is_lookup
 
 _GOVERNED = frozenset({"tools/call", "prompts/get", "resources/read"})
 
@@ -282,7 +283,7 @@ class Player:
         if strategy == "ordered":
             return False
         if not isinstance(call, McpCall):  # another answer of the model would be an endless loop
-            return call.http_method == "GET"
+            return call.http_method == "GET" or is_lookup(call)
         return call.method != "tools/call" or not self._options.strict
 
     def _hand_out(self, each: Filed, *, guessed: bool) -> Hit:

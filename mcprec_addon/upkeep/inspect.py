@@ -95,11 +95,11 @@ def exchange_text(exchange: Exchange, cassette: Cassette) -> str:
     lines += ["", "call", *_call_lines(exchange), "", _answer_head(exchange)]
     answer = exchange.answer
     lines += [one_line(f"  {name}: {value}") for name, value in sorted(answer.headers.items())]
-    if isinstance(answer, McpAnswer):
-        lines += [line for event in answer.events for line in _event_lines(event)]
+    if isinstance(exchange, McpExchange):
+        lines += [line for event in exchange.answer.events for line in _event_lines(event)]
         lines += [] if answer.kind == "none" else _value_lines(answer.value)
     else:
-        lines += _model_answer_lines(answer)
+        lines += _model_answer_lines(exchange.answer, exchange.call.provider)
     return "\n".join([*lines, f"end: {_ENDS[answer.end]}"])
 
 
@@ -260,10 +260,10 @@ def _event_lines(event: McpEvent) -> list[str]:
     return [cut(line), cut(f"    answered {shown(event.answer)}")]
 
 
-def _model_answer_lines(answer: ModelAnswer) -> Iterator[str]:
+def _model_answer_lines(answer: ModelAnswer, provider: str) -> Iterator[str]:
     if answer.kind == "body":
         yield from _value_lines(answer.value)
-    for channel, text in joined_texts(answer.events):
+    for channel, text in joined_texts(answer.events, provider):
         yield one_line(f"  {channel}:")
         yield from text_lines(text, indent=4)
     if answer.tail:

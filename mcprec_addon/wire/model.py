@@ -29,12 +29,12 @@ from mcprec_addon.wire.http import (
     text_or_bytes,
 )
 from mcprec_addon.wire.providers import (
-    PROVIDERS,
     api_of,
     error_body,
     error_kind,
     error_status,
     find_api,
+    stream_ends_of,
 )
 from mcprec_addon.wire.sse import SseEvent, encode_comment
 
@@ -81,8 +81,7 @@ class ModelAnswerReader:
 
     def __init__(self, call: ModelCall) -> None:
         self._api = api_of(call.provider, call.path)
-        row = PROVIDERS.get(call.provider)
-        self._stream_ends = row.stream_ends if row is not None else frozenset[str]()
+        self._stream_ends = stream_ends_of(call.provider)
         self._status = 0
         self._lines: list[tuple[str, str]] = []
         self._stream: Reader | None = None

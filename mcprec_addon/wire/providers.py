@@ -1,221 +1,58 @@
-"""The table of model APIs: a row for each endpoint, a row for each provider.
+"""The table of model APIs: a row for each provider, in `rows`, with a row for each endpoint.
 
-Adding one is adding a row and a capture, and the channels of its streams in `redact.streams`.
+Adding one is adding a row, a capture and a test; no other module knows a provider by name.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from http import HTTPStatus
+from typing import Final
 
 from mcprec_addon.exchange import Json, ModelCall
-from mcprec_addon.wire.provider import (
-    ANTHROPIC_KINDS,
-    AWS_KINDS,
-    GOOGLE_KINDS,
-    OPENAI_KINDS,
-    Api,
-    Provider,
-    Resource,
-    anthropic_error,
-    aws_error,
-    google_error,
-    ollama_error,
-)
+from mcprec_addon.wire.deltas import Channel, ToolCall
+from mcprec_addon.wire.provider import Api, Provider, Resource
+from mcprec_addon.wire.rows.anthropic import ANTHROPIC
+from mcprec_addon.wire.rows.bedrock import BEDROCK
+from mcprec_addon.wire.rows.cohere import COHERE
+from mcprec_addon.wire.rows.google import GEMINI, VERTEX
+from mcprec_addon.wire.rows.ollama import OLLAMA
+from mcprec_addon.wire.rows.openai import AZURE, GROQ, MISTRAL, OPENAI, OPENROUTER
 
-_OPENAI_VOLATILE = (
-    "/request/prompt_cache_key",
-    "/request/prompt_cache_retention",
-    "/request/safety_identifier",
-    "/request/user",
-    "/request/metadata",
-    "/request/client_metadata",
-    "/request/service_tier",
-)
-
-OPENAI = Provider(
-    name="openai",
-    apis=(
-        Api(
-            name="chat",
-            path="/chat/completions",
-            markers=frozenset({"messages"}),
-            conversation="messages",
-            end_text="[DONE]",
-            volatile=_OPENAI_VOLATILE,
-            ids=("/messages/*/tool_calls/*/id", "/messages/*/tool_call_id"),
-        ),
-        Api(
-            name="responses",
-            path="/responses",
-            markers=frozenset({"input"}),
-            conversation="input",
-            end_types=frozenset(
-                {
-                    "response.completed",
-                    "response.incomplete",
-                    "response.failed",
-                    "error",
-                }
-            ),
-            volatile=_OPENAI_VOLATILE,
-            ids=("/input/*/id", "/input/*/call_id", "/previous_response_id"),
-        ),
-    ),
-    base_url_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    upstream="https://api.openai.com/v1",
-    dummies={"OPENAI_API_KEY": "sk-proj-mcprecReplaysWithoutAnyCredential00"},
-    resources=(
-        "/audio",
-        "/batches/*",
-        "/chat/completions/*",
-        "/containers/*",
-        "/conversations/*",
-        "/embeddings",
-        "/evals/*",
-        "/files/*",
-        "/fine_tuning/jobs/*",
-        "/images",
-        "/models",
-        "/moderations",
-        "/responses/*",
-        "/uploads/*",
-        "/vector_stores/*",
-        "/videos/*",
-    ),
-    stream_ends=frozenset(
-        {
-            "transcript.text.done",
-            "speech.audio.done",
-            "image_generation.completed",
-            "image_edit.completed",
-            "response.completed",
-            "response.incomplete",
-            "response.failed",
-            "error",
-        }
-    ),
-)
-
-ANTHROPIC = Provider(
-    name="anthropic",
-    apis=(
-        Api(
-            name="messages",
-            path="/messages",
-            markers=frozenset({"messages", "max_tokens"}),
-            conversation="messages",
-            end_types=frozenset({"message_stop", "error"}),
-            volatile=("/request/metadata", "/request/diagnostics"),
-            ids=("/messages/*/content/*/id", "/messages/*/content/*/tool_use_id"),
-        ),
-    ),
-    base_url_variables=("ANTHROPIC_BASE_URL",),
-    upstream="https://api.anthropic.com",
-    dummies={"ANTHROPIC_API_KEY": "sk-ant-api03-mcprecReplaysWithoutAnyCredential00"},
-    error=anthropic_error,
-    kinds=ANTHROPIC_KINDS,
-    resources=("/files/*", "/messages/batches/*", "/messages/count_tokens", "/models", "/skills/*"),
-)
-
-_GEMINI_IDS = ("/contents/*/parts/*/functionCall/id", "/contents/*/parts/*/functionResponse/id")
-_GEMINI_MODEL = r"/(?:models|tunedModels)/(?P<model>[^/:]+)"
-_GEMINI_KEY = "AIzaMcprecReplaysWithoutAnyCredential00"
-
-GEMINI = Provider(
-    name="gemini",
-    apis=(
-        Api(
-            name="generate",
-            path=_GEMINI_MODEL + ":(?:generateContent|countTokens|embedContent|batchEmbedContents)",
-            markers=frozenset(),
-            conversation="contents",
-            temperature=("generationConfig", "temperature"),
-            volatile=("/request/labels",),
-            ids=_GEMINI_IDS,
-        ),
-        Api(
-            name="stream",
-            path=_GEMINI_MODEL + ":streamGenerateContent",
-            markers=frozenset({"contents"}),
-            conversation="contents",
-            temperature=("generationConfig", "temperature"),
-            may_end_unmarked=True,
-            streams_array=True,
-            volatile=("/request/labels",),
-            ids=_GEMINI_IDS,
-        ),
-    ),
-    base_url_variables=("GOOGLE_GEMINI_BASE_URL",),
-    upstream="https://generativelanguage.googleapis.com",
-    dummies={"GEMINI_API_KEY": _GEMINI_KEY, "GOOGLE_API_KEY": _GEMINI_KEY},
-    resources=("/batches/*", "/cachedContents/*", "/files/*", "/models", "/tunedModels"),
-    error=google_error,
-    kinds=GOOGLE_KINDS,
-)
-
-OLLAMA = Provider(
-    name="ollama",
-    apis=tuple(
-        Api(
-            name=name,
-            path=f"/api/{name}",
-            markers=frozenset({"model", marker}),
-            conversation="messages",
-            temperature=("options", "temperature"),
-            end_member="done",
-            volatile=("/request/keep_alive",),
-            ids=("/messages/*/tool_call_id", "/messages/*/tool_calls/*/id"),
-        )
-        for name, marker in (("chat", "messages"), ("generate", "model"), ("embed", "input"))
-    ),
-    base_url_variables=("OLLAMA_HOST",),
-    upstream="http://127.0.0.1:11434",
-    error=ollama_error,
-)
-
-BEDROCK = Provider(
-    name="bedrock",
-    apis=(
-        Api(
-            name="converse",
-            path=r"/model/(?P<model>[^/]+)/(?:converse|converse-stream)",
-            markers=frozenset({"messages"}),
-            conversation="messages",
-            temperature=("inferenceConfig", "temperature"),
-            may_end_unmarked=True,
-            volatile=("/request/requestMetadata",),
-            ids=(
-                "/messages/*/content/*/toolUse/toolUseId",
-                "/messages/*/content/*/toolResult/toolUseId",
-            ),
-        ),
-    ),
-    base_url_variables=("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
-    upstream="https://bedrock-runtime.us-east-1.amazonaws.com",
-    signs_host=True,
-    dummies={
-        "AWS_ACCESS_KEY_ID": "AKIAMCPRECREPLAYS234",
-        "AWS_SECRET_ACCESS_KEY": "mcprecReplaysWithoutAnyCredential0000000",
-    },
-    error=aws_error,
-    kinds=AWS_KINDS,
-)
-
-PROVIDERS: Mapping[str, Provider] = {
-    row.name: row for row in (OPENAI, ANTHROPIC, GEMINI, OLLAMA, BEDROCK)
+# In the order in which they are looked through: the paths of Azure and Vertex end as those of
+# OpenAI and Gemini do.
+PROVIDERS: Final[Mapping[str, Provider]] = {
+    row.name: row
+    for row in (
+        ANTHROPIC,
+        AZURE,
+        OPENAI,
+        VERTEX,
+        GEMINI,
+        BEDROCK,
+        OLLAMA,
+        COHERE,
+        GROQ,
+        MISTRAL,
+        OPENROUTER,
+    )
 }
 
-# Credential variables of providers whose rows are still to come: a replayed agent may build
-# their clients all the same, and constructors refuse an empty key.
-OTHER_DUMMIES: Mapping[str, str] = {
-    "AZURE_OPENAI_API_KEY": "0123456789abcdef0123456789abcdef",
-    "GROQ_API_KEY": "gsk_mcprecReplaysWithoutAnyCredential0000000000000",
-    "MISTRAL_API_KEY": "0123456789abcdef0123456789abcdef",
-    "OPENROUTER_API_KEY": "sk-or-v1-" + "0" * 64,
-}
+ID_MEMBERS: Final = frozenset({"item_id"}).union(
+    pointer.rpartition("/")[2]
+    for row in PROVIDERS.values()
+    for api in row.apis
+    for pointer in api.ids
+    if pointer != "/previous_response_id"  # an answer says it again, and does not mint it
+)
+"""Names of members that hold ids of calls and items."""
 
-# Telemetry of SDKs: answered on a replay, never recorded, never a miss.
-ABSORBED: tuple[re.Pattern[str], ...] = tuple(
+OPAQUE_MEMBERS: Final = frozenset[str]().union(*(row.opaque for row in PROVIDERS.values()))
+"""Names of members that are never touched."""
+
+# Telemetry of SDKs, and what they ask about themselves: answered on a replay, never recorded,
+# never a miss.
+ABSORBED: Final[tuple[re.Pattern[str], ...]] = tuple(
     re.compile(pattern)
     for pattern in (
         r"^/v1/traces/ingest$",
@@ -226,10 +63,12 @@ ABSORBED: tuple[re.Pattern[str], ...] = tuple(
         r"^/api/directory/",
         r"^/api/claude_code_penguin_mode",
         r"^/api/hello$",
+        r"^/inference-profiles$",
     )
 )
 
-_OTHER_KINDS = ((429, "insufficient_quota"), (503, "service_unavailable"))
+# Types of errors that come with a status other than in the tables of the rows.
+_OTHER_KINDS: Final = {"insufficient_quota": 429, "service_unavailable": 503}
 
 
 def find_api(path: str, body: Json) -> tuple[Provider, Api] | None:
@@ -238,16 +77,16 @@ def find_api(path: str, body: Json) -> tuple[Provider, Api] | None:
         return None
     for provider in PROVIDERS.values():
         for api in provider.apis:
-            if api.key_path(path) is not None and api.markers <= body.keys():
+            if api.takes(path, body):
                 return provider, api
     return None
 
 
+@lru_cache(maxsize=4096)
 def api_of(provider: str, path: str) -> Api | None:
     """Return the row of a recorded call, or None where this version has none."""
-    row = PROVIDERS.get(provider)
-    apis = row.apis if row is not None else ()
-    return next((api for api in apis if api.key_path(path) is not None), None)
+    apis = (api for row in _rows(provider) for api in row.apis)
+    return next((api for api in apis if api.is_at(path)), None)
 
 
 def resource_of(provider: str, path: str) -> Resource | None:
@@ -256,9 +95,56 @@ def resource_of(provider: str, path: str) -> Resource | None:
     return row.resource(path) if row is not None else None
 
 
+def family_of(provider: str) -> str:
+    """Return the name under which match keys know a provider."""
+    row = PROVIDERS.get(provider)
+    return row.family if row is not None else provider
+
+
+def one_of(names: list[str], family: str) -> str:
+    """Return the provider that requests of a family are for, given who may be meant.
+
+    Args:
+        names: Providers that are known to be there.
+        family: Whose requests they are by path and body.
+    """
+    if family in names:
+        return family
+    found = [name for name in names if PROVIDERS[name].like is PROVIDERS[family]]
+    return found[0] if len(found) == 1 else family
+
+
+@cache
+def channels_of(provider: str) -> tuple[Channel, ...]:
+    """Return what streams of a provider say in pieces."""
+    return tuple(each for row in _rows(provider) for each in row.channels)
+
+
+@cache
+def tools_of(provider: str) -> tuple[ToolCall, ...]:
+    """Return where streams of a provider name the tools they call."""
+    return tuple(each for row in _rows(provider) for each in row.tools)
+
+
+def stream_ends_of(provider: str) -> frozenset[str]:
+    """Return values of an event's ``type`` that end a stream which is no endpoint's."""
+    return frozenset[str]().union(*(row.stream_ends for row in _rows(provider)))
+
+
+def _rows(provider: str) -> tuple[Provider, ...]:
+    row = PROVIDERS.get(provider)
+    return row.rows if row is not None else ()
+
+
 def is_absorbed(path: str) -> bool:
     """Whether a path is known telemetry of an SDK."""
     return any(pattern.search(path.partition("?")[0]) for pattern in ABSORBED)
+
+
+def is_lookup(call: ModelCall) -> bool:
+    """Whether a call asks what clients ask in no fixed place and number."""
+    api = api_of(call.provider, call.path)
+    return api is not None and api.is_lookup
 
 
 def model_name(call: ModelCall) -> str | None:
@@ -303,6 +189,10 @@ def error_kind(provider: str, status: int) -> str:
 
 def error_status(kind: str) -> int:
     """Return the status that comes with a type, or code, of error; 400 for one nobody knows."""
-    tables = (ANTHROPIC_KINDS, OPENAI_KINDS, GOOGLE_KINDS, AWS_KINDS)
-    known = (*(pair for table in tables for pair in table.items()), *_OTHER_KINDS)
-    return next((status for status, each in known if each == kind), 400)
+    known = (*_known_kinds(), *_OTHER_KINDS.items())
+    return next((status for each, status in known if each == kind), 400)
+
+
+def _known_kinds() -> Iterator[tuple[str, int]]:
+    for row in PROVIDERS.values():
+        yield from ((kind, status) for status, kind in row.kinds.items())

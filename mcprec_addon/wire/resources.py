@@ -14,7 +14,7 @@ from mcprec_addon.wire.coding import decoded
 from mcprec_addon.wire.http import HttpRequest, origin_of, text_or_bytes
 from mcprec_addon.wire.model import call_of, public_path
 from mcprec_addon.wire.multipart import read_parts
-from mcprec_addon.wire.providers import PROVIDERS, resource_of
+from mcprec_addon.wire.providers import PROVIDERS, one_of, resource_of
 
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
@@ -30,7 +30,7 @@ class Origins:
     def __init__(self, told: Mapping[str, str] = MappingProxyType({})) -> None:
         """Start with the providers' own, and with base URLs that clients were told, by provider."""
         self._known: dict[str, list[str]] = {}
-        self.tell({name: row.upstream for name, row in PROVIDERS.items()})
+        self.tell({name: row.upstream for name, row in PROVIDERS.items() if row.upstream})
         self.tell(told)
 
     def tell(self, told: Mapping[str, str]) -> None:
@@ -45,6 +45,8 @@ class Origins:
         if call is None:
             return self._resource_call(request)
         known = self._known.setdefault(request.origin, [])
+        names = known if request.provider is None else [request.provider]
+        call = replace(call, provider=one_of(names, call.provider))
         if call.provider not in known:
             known.append(call.provider)
         return call

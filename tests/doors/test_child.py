@@ -215,7 +215,7 @@ def test_the_doors_go_before_what_was_set() -> None:
     environment = {"HTTPS_PROXY": "http://office:3128", "no_proxy": "*", "OPENAI_BASE_URL": "x"}
     doors = Doors(
         proxy="http://127.0.0.1:9",
-        model={"openai": "http://127.0.0.1:9/openai/v1"},
+        model={"OPENAI_BASE_URL": "http://127.0.0.1:9/openai/v1"},
         direct=["127.0.0.1:9", "127.0.0.1:10"],
     )
 

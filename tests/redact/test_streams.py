@@ -8,7 +8,9 @@ from mcprec_addon.exchange import Json, McpEvent, StreamEvent
 from mcprec_addon.redact.hits import Edit
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import default_rules
-from mcprec_addon.redact.streams import MCP, deltas, spread
+from mcprec_addon.redact.streams import MCP, spread, stream_channels
+from mcprec_addon.wire.deltas import Channel, Delta, deltas
+from mcprec_addon.wire.providers import PROVIDERS
 
 SECRET = "gh" + "p_" + "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 TEXT = f'say {{"to":"\\nana@example.test","key":"{SECRET}"}} twice {SECRET}.'
@@ -43,6 +45,10 @@ def block_json(text: str) -> Json:
     }
 
 
+def deltas_of(value: Json, provider: str) -> list[Delta]:
+    return deltas(value, stream_channels(provider))
+
+
 FORMATS = {
     "chat": ("openai", chat),
     "arguments": ("openai", chat_arguments),
@@ -53,7 +59,7 @@ FORMATS = {
 
 
 def joined(events: Sequence[StreamEvent], provider: str) -> str:
-    return "".join(delta.text for event in events for delta in deltas(event.value, provider))
+    return "".join(delta.text for event in events for delta in deltas_of(event.value, provider))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -79,6 +85,59 @@ def test_a_secret_split_anywhere_is_gone(name: str) -> None:
             assert not any(SECRET[at : at + 10] in text for at in range(len(SECRET) - 9))
 
 
+def event_of(channel: Channel, text: str) -> Json:
+    """Return an event that has this text in a channel, and nothing else."""
+    beside: dict[str, Json] = dict([channel.beside]) if channel.beside else {}
+    made: Json = {**beside, channel.delta[-1]: text}
+    for step in reversed(channel.delta[:-1]):
+        made = [made] if step == "*" else {step: made}
+    assert isinstance(made, dict)
+    for by in channel.by:
+        around = made
+        for step in by[:-1]:
+            inner = around.setdefault(step, {})
+            assert isinstance(inner, dict)
+            around = inner
+        around[by[-1]] = f"x.{channel.suffix}" if by == ("type",) else 0
+    return made
+
+
+CHANNELS = [
+    pytest.param(name, channel, id=f"{name}-{place}-{channel.suffix or channel.delta[-1]}")
+    for name, row in PROVIDERS.items()
+    for place, channel in enumerate(row.channels)
+]
+
+
+@pytest.mark.parametrize(("provider", "channel"), CHANNELS)
+def test_a_secret_split_over_any_channel_of_any_row_is_gone(
+    provider: str, channel: Channel
+) -> None:
+    """A channel that a row names is a text, wherever its pieces stand and end."""
+    for first in range(0, len(SECRET), 3):
+        cuts = [f"key {SECRET[:first]}", SECRET[first : first + 7], SECRET[first + 7 :]]
+        events = tuple(
+            StreamEvent(at_ms=at, kind="json", value=event_of(channel, cut))
+            for at, cut in enumerate(cuts)
+        )
+
+        clean = Redactor(default_rules(), nonce="0a1b2c3d").events(events, provider)
+
+        assert joined(events, provider) == f"key {SECRET}"
+        assert joined(clean, provider) == "key mcprec-0a1b2c3d-github-token-1-x"
+
+
+def test_what_a_model_thinks_is_no_part_of_what_it_says() -> None:
+    """Gemini has both in the same place, told apart by a member beside."""
+    parts: list[Json] = [{"text": SECRET[:9], "thought": True}, {"text": SECRET[9:]}]
+    events = tuple(
+        StreamEvent(at_ms=0, kind="json", value={"candidates": [{"content": {"parts": [part]}}]})
+        for part in parts
+    )
+
+    assert Redactor(default_rules(), nonce="0a1b2c3d").events(events, "gemini") == events
+
+
 def test_channels_are_not_mixed() -> None:
     """Two choices that stream at once are two texts."""
     values: list[Json] = [
@@ -90,7 +149,7 @@ def test_channels_are_not_mixed() -> None:
 
     clean = Redactor(default_rules(), nonce="0a1b2c3d").events(events, "openai")
 
-    texts = [delta.text for event in clean for delta in deltas(event.value, "openai")]
+    texts = [delta.text for event in clean for delta in deltas_of(event.value, "openai")]
     assert texts == ["mcprec-0a1b2c3d-email-1-x@mcprec.example"] * 2 + ["", ""]
 
 
@@ -142,7 +201,7 @@ def messages(*told: dict[str, Json]) -> tuple[McpEvent, ...]:
 
 
 def texts(events: Sequence[McpEvent]) -> list[str]:
-    return [found.text for event in events for found in deltas(event.message, MCP)]
+    return [found.text for event in events for found in deltas_of(event.message, MCP)]
 
 
 @pytest.mark.parametrize("make", [progress, log, delta])
@@ -231,5 +290,5 @@ def test_blocks_of_a_stream_are_texts_of_their_own() -> None:
 
     changed = Redactor(default_rules(), nonce="0a1b2c3d").events(events, "anthropic")
 
-    texts = [each.text for event in changed for each in deltas(event.value, "anthropic")]
+    texts = [each.text for event in changed for each in deltas_of(event.value, "anthropic")]
     assert texts == ["use mcprec-0a1b2c3d-github-token-1-x", "Meanwhile", "", "elsewhere"]

@@ -18,7 +18,8 @@ from mcprec_addon.exchange import (
 from mcprec_addon.long_events import LongEvents
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import default_rules
-from mcprec_addon.redact.streams import deltas
+from mcprec_addon.wire.deltas import deltas
+from mcprec_addon.wire.providers import channels_of
 
 SECRET = "sk-proj-" + "k9Zq" * 8
 TEXT = f"the key is {SECRET} and nothing else, said twice: {SECRET}; " + "so it goes on. " * 4
@@ -106,7 +107,9 @@ def test_a_secret_learned_late_is_gone_at_the_close() -> None:
     closed = made.close([exchange(LongEvents(lambda: iter(written)))])
 
     streamed = [each for each in closed.exchanges[0].answer.events if isinstance(each, StreamEvent)]
-    told = "".join(delta.text for each in streamed for delta in deltas(each.value, "openai"))
+    told = "".join(
+        delta.text for each in streamed for delta in deltas(each.value, channels_of("openai"))
+    )
     assert told == "it said api-key-1 earlyand went on"
 
 

@@ -2,6 +2,7 @@
 
 from mcprec_addon.exchange import Json, StreamEvent
 from mcprec_addon.upkeep.channels import joined_texts
+from mcprec_addon.wire.providers import PROVIDERS
 
 
 def stream(*values: Json) -> list[StreamEvent]:
@@ -28,7 +29,7 @@ def test_chat_text_and_tool_calls() -> None:
         {"choices": [], "usage": {}},
     )
 
-    assert joined_texts(events) == [
+    assert joined_texts(events, "openai") == [
         ("text", "Let me look."),
         ("tool call 0.0 find", '{"q":1}'),
         ("tool call 0.1 read", "{}"),
@@ -39,7 +40,7 @@ def test_chat_with_several_choices() -> None:
     """Each choice is a text of its own."""
     events = stream(chat({"content": "a"}), chat({"content": "b"}, 1), chat({"content": "c"}))
 
-    assert joined_texts(events) == [("text 0", "ac"), ("text 1", "b")]
+    assert joined_texts(events, "openai") == [("text 0", "ac"), ("text 1", "b")]
 
 
 def test_responses_stream() -> None:
@@ -55,7 +56,7 @@ def test_responses_stream() -> None:
         {"type": "response.completed", "response": {}},
     )
 
-    assert joined_texts(events) == [
+    assert joined_texts(events, "openai") == [
         ("reasoning summary", "Hm"),
         ("tool call find", '{"q":1}'),
         ("text", "Done"),
@@ -85,7 +86,7 @@ def test_anthropic_stream() -> None:
         {"type": "message_stop"},
     )
 
-    assert joined_texts(events) == [
+    assert joined_texts(events, "anthropic") == [
         ("thinking", "Hm"),
         ("text", "Let me"),
         ("tool call find", '{"q":1}'),
@@ -102,7 +103,46 @@ def test_call_without_arguments_is_still_named() -> None:
         }
     )
 
-    assert joined_texts(events) == [("tool call now", "")]
+    assert joined_texts(events, "anthropic") == [("tool call now", "")]
+
+
+def test_gemini_stream() -> None:
+    """Calls come whole and have no number; thoughts stand where the text does."""
+
+    def parts(*found: Json) -> Json:
+        return {"candidates": [{"index": 0, "content": {"parts": list(found)}}]}
+
+    events = stream(
+        parts({"text": "Hm", "thought": True}),
+        parts({"text": "Let me "}),
+        parts({"text": "look."}, {"functionCall": {"name": "find", "args": {"q": 1}}}),
+        parts({"functionCall": {"name": "now"}}),
+        {"candidates": [{"finishReason": "STOP"}], "usageMetadata": {}},
+    )
+
+    assert joined_texts(events, "gemini") == [
+        ("thinking", "Hm"),
+        ("text", "Let me look."),
+        ("tool call 0 find", '{"q":1}'),
+        ("tool call 1 now", "{}"),
+    ]
+
+
+def test_bedrock_stream() -> None:
+    """Converse numbers its blocks; an invoked model speaks in its own shape within."""
+    converse = stream(
+        {"contentBlockIndex": 0, "delta": {"text": "Let me"}},
+        {"contentBlockIndex": 1, "start": {"toolUse": {"name": "find", "toolUseId": "t"}}},
+        {"contentBlockIndex": 1, "delta": {"toolUse": {"input": '{"q":1}'}}},
+    )
+    said: Json = {"type": "content_block_delta", "index": 0, "delta": {"text": "Hi"}}
+    invoked = stream({"bytes": said})
+
+    assert joined_texts(converse, "bedrock") == [
+        ("text", "Let me"),
+        ("tool call find", '{"q":1}'),
+    ]
+    assert joined_texts(invoked, "bedrock") == [("text", "Hi")]
 
 
 def test_unknown_events_are_passed_over() -> None:
@@ -113,4 +153,6 @@ def test_unknown_events_are_passed_over() -> None:
         StreamEvent(at_ms=9, kind="comment", value="keep-alive"),
     ]
 
-    assert joined_texts(events) == []
+    assert [joined_texts(events, name) for name in (*PROVIDERS, "unheard-of")] == [
+        [] for _ in (*PROVIDERS, "")
+    ]

@@ -3,15 +3,17 @@
 import pytest
 
 from mcprec_addon.exchange import Json
-from mcprec_addon.wire.provider import Api, aws_error, google_error, ollama_error
+from mcprec_addon.wire.provider import ANY, Api, ends_at, members
 
 ROW = Api(
     name="stream",
     path=r"/models/(?P<model>[^/:]+):go",
-    markers=frozenset(),
+    markers=members(),
+    asked=frozenset({"alt"}),
     conversation="contents",
     temperature=("config", "temperature"),
-    end_member="done",
+    end_at=ends_at({"/done": ANY, "/parts/*/type": frozenset({"stop"})}),
+    end_events=frozenset({"metadata"}),
     streams_array=True,
 )
 
@@ -39,20 +41,27 @@ def test_the_temperature_is_found_where_the_row_says() -> None:
 
 @pytest.mark.parametrize(
     ("value", "ends"),
-    [({"done": True}, True), ({"done": False}, False), ({"error": "no"}, True), ({}, False)],
+    [
+        ({"done": True}, True),
+        ({"done": False}, False),
+        ({"parts": [{"type": "go"}, {"type": "stop"}]}, True),
+        ({"parts": [{"type": "go"}]}, False),
+        ({"error": "no"}, True),
+        ({}, False),
+        (None, False),
+    ],
 )
 def test_a_row_knows_the_end_of_its_stream(value: Json, ends: bool) -> None:  # noqa: FBT001
     """What comes behind the end marker, or never comes, is no loss."""
     assert ROW.ends("", value) is ends
+    assert ROW.ends("", value, "metadata")
 
 
-def test_errors_have_the_shapes_that_clients_read() -> None:
-    """An SDK shows a message only where it finds its own provider's shape."""
-    assert google_error("m", "NOT_FOUND", "", 404) == {
-        "error": {"code": 404, "message": "m", "status": "NOT_FOUND"}
-    }
-    assert aws_error("m", "ValidationException", "", 400) == {
-        "__type": "ValidationException",
-        "message": "m",
-    }
-    assert ollama_error("m", "", "", 400) == {"error": "m"}
+def test_a_request_needs_the_members_of_one_set() -> None:
+    """One endpoint may be asked in several ways."""
+    row = Api(name="r", path="/r", markers=(frozenset({"a"}), frozenset({"b", "c"})))
+
+    assert row.takes("/v1/r", {"a": 1})
+    assert row.takes("/r?x", {"b": 1, "c": 1})
+    assert not row.takes("/r", {"b": 1})
+    assert not row.takes("/other", {"a": 1})

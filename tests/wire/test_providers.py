@@ -1,38 +1,27 @@
 """The table of providers tells model calls by path and body, never by host."""
 
+import re
+
 import pytest
 
 from mcprec_addon.exchange import Json
-from mcprec_addon.wire.providers import PROVIDERS, api_of, error_body, find_api, is_absorbed
+from mcprec_addon.wire.provider import Api
+from mcprec_addon.wire.providers import (
+    PROVIDERS,
+    api_of,
+    channels_of,
+    error_body,
+    error_kind,
+    error_status,
+    family_of,
+    find_api,
+    is_absorbed,
+    one_of,
+    stream_ends_of,
+    tools_of,
+)
 
 CHAT: Json = {"model": "m", "messages": []}
-MESSAGES: Json = {"model": "m", "messages": [], "max_tokens": 1}
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "expected"),
-    [
-        ("/v1/chat/completions", CHAT, ("openai", "chat")),
-        ("/openai/v1/chat/completions?x=1", CHAT, ("openai", "chat")),
-        ("/chat/completions", CHAT, ("openai", "chat")),
-        ("/v1/responses", {"model": "m", "input": "hi"}, ("openai", "responses")),
-        ("/v1/messages?beta=true", MESSAGES, ("anthropic", "messages")),
-        ("/messages", MESSAGES, ("anthropic", "messages")),
-        ("/v1beta/models/g:generateContent", {"contents": []}, ("gemini", "generate")),
-        ("/models/g:streamGenerateContent?alt=sse", {"contents": []}, ("gemini", "stream")),
-        ("/v1/projects/p/publishers/google/models/g:countTokens", {}, ("gemini", "generate")),
-        ("/api/chat", CHAT, ("ollama", "chat")),
-        ("/api/generate", {"model": "m", "prompt": "hi"}, ("ollama", "generate")),
-        ("/api/embed", {"model": "m", "input": "hi"}, ("ollama", "embed")),
-        ("/model/a.b-v1%3A0/converse-stream", {"messages": []}, ("bedrock", "converse")),
-    ],
-)
-def test_a_call_is_known_by_path_and_body(path: str, body: Json, expected: tuple[str, str]) -> None:
-    """Gateways and base URLs change the host and what stands before the path."""
-    row = find_api(path, body)
-
-    assert row is not None
-    assert (row[0].name, row[1].name) == expected
 
 
 @pytest.mark.parametrize(
@@ -69,3 +58,49 @@ def test_telemetry_is_known_by_its_path() -> None:
 def test_every_provider_has_an_error_of_its_own_shape(name: str) -> None:
     """An SDK shows a message only where it finds its own provider's shape."""
     assert "no answer" in str(error_body(name, "no answer"))
+
+
+@pytest.mark.parametrize(
+    ("names", "family", "expected"),
+    [
+        (["groq"], "openai", "groq"),
+        (["groq", "anthropic"], "openai", "groq"),
+        (["groq", "openai"], "openai", "openai"),
+        (["groq", "mistral"], "openai", "openai"),
+        (["groq"], "anthropic", "anthropic"),
+        ([], "openai", "openai"),
+    ],
+)
+def test_who_speaks_alike_is_told_by_where_it_is(
+    names: list[str], family: str, expected: str
+) -> None:
+    """A name is given where there is no doubt; match keys know the family alone."""
+    assert one_of(names, family) == expected
+    assert family_of(expected) == family
+
+
+def test_a_provider_that_is_like_another_has_its_streams() -> None:
+    """And what it adds."""
+    assert set(channels_of("openai")) < set(channels_of("mistral"))
+    assert tools_of("groq") == tools_of("openai") != ()
+    assert stream_ends_of("azure") == stream_ends_of("openai") != frozenset()
+    assert channels_of("unheard-of") == ()
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_the_types_of_errors_come_with_their_status(name: str) -> None:
+    """A fault asked for by type has the status that its provider sends with it, and back."""
+    for status, kind in PROVIDERS[name].kinds.items():
+        assert error_kind(name, status) == kind
+        assert error_status(kind) == status
+
+
+@pytest.mark.parametrize(
+    "api", [api for row in PROVIDERS.values() for api in row.apis], ids=lambda api: api.path
+)
+def test_a_path_captures_the_model_and_nothing_else(api: Api) -> None:
+    """A group that captures beside the model would be taken for it."""
+    groups = re.compile(api.path)
+
+    assert set(groups.groupindex) <= {"model"}
+    assert groups.groups == len(groups.groupindex)

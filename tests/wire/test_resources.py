@@ -91,6 +91,22 @@ def test_a_gateway_may_speak_for_several() -> None:
     assert (theirs and theirs.provider, other and other.provider) == ("anthropic", "openai")
 
 
+def test_a_host_says_which_of_those_that_speak_alike_is_asked() -> None:
+    """Paths and members of Groq and Azure are those of OpenAI."""
+    body = b'{"messages":[]}'
+    origins = Origins({"azure": "https://mine.openai.azure.com"})
+
+    for host, provider in (
+        ("https://api.groq.com", "groq"),
+        ("https://openrouter.ai", "openrouter"),
+        ("https://mine.openai.azure.com", "azure"),
+        (GATEWAY, "openai"),
+    ):
+        call = origins.call(request("POST", f"{host}/openai/v1/chat/completions", body))
+        assert call is not None
+        assert call.provider == provider
+
+
 def test_a_base_url_door_says_whose_request_it_is() -> None:
     """Nothing else need have come by it."""
     mine = request("DELETE", "http://127.0.0.1:9/openai/v1/files/file-1")

@@ -1,0 +1,1 @@
+"""The rows of the table of model APIs: a module for each family of them."""
