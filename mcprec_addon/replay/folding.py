@@ -38,6 +38,11 @@ class Fold:
             return self.misses[0].title
         return f"{len(self.misses)} {self.what} {self.says}"
 
+    @property
+    def brief(self) -> str:
+        """The misses in a line that says why."""
+        return self.title if len(self.misses) > 1 else self.misses[0].brief()
+
     def text(self, *, record_command: str) -> str:
         """Return the first of them in full, behind a line that says what all have in common.
 
@@ -73,20 +78,26 @@ def _is_discovery(miss: Miss) -> bool:
 def folded(misses: Iterable[Miss]) -> list[Fold]:
     """Return misses by cause, each cause where its first miss stands."""
     told = in_order(misses)
-    found: dict[tuple[str, str], list[int]] = {}
+    found: dict[tuple[str, ...], list[int]] = {}
     for place, miss in enumerate(told):
         found.setdefault(_kind(miss), []).append(place)
     return [
         Fold(says, what, [told[place] for place in places], places)
-        for (says, what), places in found.items()
+        for (says, what, *_), places in found.items()
     ]
 
 
-def _kind(miss: Miss) -> tuple[str, str]:
-    """Return what misses of one cause have in common, and of which calls they are."""
+def _kind(miss: Miss) -> tuple[str, ...]:
+    """Return what misses of one cause have in common, of which calls they are, and what else."""
     what = "model calls" if miss.call.half == "model" else f"calls of {miss.title}"
     if miss.cause == "diverged":
-        return next(iter(miss.reasons()), "diverged"), what
+        # Behind one that diverged all later turns do, by the same change.
+        first = miss.differences[0]
+        return (
+            next(iter(miss.reasons())),
+            what,
+            *(miss.offers() or (f"{first.old}", f"{first.new}")),
+        )
     if miss.cause in ("differs", "other way in"):
         pointers = sorted({_pattern(each.pointer) for each in miss.differences})
         return f"differ only in {', '.join(pointers)}", what

@@ -88,6 +88,12 @@ class Miss:
         looks = [] if recorded is None else explained(self.call, recorded, self.differences)
         return [own, *looks] if own else looks
 
+    def brief(self) -> str:
+        """Return the call and why it has no answer, in a line."""
+        pointers = [visible(pointer_text(each.pointer)) for each in self.differences[:_NAMED]]
+        why = next(iter(self.reasons()), f"differs at {', '.join(pointers)}")
+        return f"{self.title}: {why}"
+
     def text(self, *, record_command: str = RECORD_COMMAND) -> str:
         """Return the miss in full, several lines without a newline at the end.
 
@@ -147,15 +153,22 @@ class Miss:
             yield f"_meta:   {shown(self.call.meta)}, recorded {shown(nearest.meta)} (not compared)"
 
     def _remedies(self, record_command: str) -> Iterator[str]:
+        offers = self._offers()
+        yield from self.offers()
+        if not offers or None in offers or len(self.differences) > _SHOWN:
+            asks = "more often" if self.cause == "used up" else "something new"
+            yield f"the agent asks {asks}: record again ({one_line(record_command)})"
+
+    def offers(self) -> list[str]:
+        """Return a line for each rule that would leave a volatile difference out."""
+        return list(dict.fromkeys(each for each in self._offers() if each is not None))
+
+    def _offers(self) -> list[str | None]:
         found = list(self.differences[:_SHOWN])
         name = self.call.name if isinstance(self.call, McpCall) else None
         if name is not None and self.nearest_name is not None and "://" in name:
             found = [Difference(("name",), self.nearest_name, name)]  # an address may have a path
-        offers = [offer(each, self.places) for each in found]
-        yield from dict.fromkeys(line for line in offers if line is not None)
-        if not offers or None in offers or len(self.differences) > _SHOWN:
-            asks = "more often" if self.cause == "used up" else "something new"
-            yield f"the agent asks {asks}: record again ({one_line(record_command)})"
+        return [offer(each, self.places) for each in found]
 
 
 def _never_recorded(miss: Miss) -> str:

@@ -221,7 +221,7 @@ def _miss_lines(report: RunReport) -> Iterator[str]:
     folds = folded(report.misses)
     yield from (each.text(record_command=report.record_command) for each in folds[:_IN_FULL])
     rest = folds[_IN_FULL:]
-    yield from (f"MISS {each.title} ({each.misses[0].cause})" for each in rest[:_LISTED])
+    yield from (f"MISS {each.brief}" for each in rest[:_LISTED])
     left = sum(len(each.misses) for each in rest[_LISTED:])
     if left:
         yield f"and {count_text(left, 'more miss')}; --report FILE.json lists them all"
