@@ -10,11 +10,12 @@ from typing import Protocol
 from mcprec_addon.exchange import Json, McpAnswer, McpCall, Via
 from mcprec_addon.record.conversation import Conversation
 from mcprec_addon.record.recorder import Pending, Recorder
-from mcprec_addon.wire import mcp, model
+from mcprec_addon.wire import mcp
 from mcprec_addon.wire.coding import Decoder
 from mcprec_addon.wire.http import Ending, HttpRequest, first_header
 from mcprec_addon.wire.jsonrpc import Notification, Request, Response
 from mcprec_addon.wire.mcp_answer import McpAnswerReader
+from mcprec_addon.wire.model_answer import ModelAnswerReader
 
 _REFUSALS = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
@@ -44,7 +45,7 @@ class ModelTap:
             raise TypeError(message)
         self._recorder = recorder
         self._pending = pending
-        self._reader = model.ModelAnswerReader(pending.call)
+        self._reader = ModelAnswerReader(pending.call)
         self._decoder = Decoder(None)
 
     def head(self, status: int, lines: list[tuple[str, str]]) -> None:

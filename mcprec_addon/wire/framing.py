@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from mcprec_addon.exchange import Json
+from mcprec_addon.jsonvalue import JsonError, loads
+from mcprec_addon.wire import eventstream
 from mcprec_addon.wire.eventstream import FrameReader, encode_frame
 from mcprec_addon.wire.sse import SseEvent, SseReader, encode_event
 
@@ -121,15 +124,23 @@ class Framing:
         reader: Makes a reader.
         write: Makes the bytes of an event: data, name, how many stand before it.
         close: What ends a whole stream.
+        codec: How a tail is written as bytes.
+        is_whole: Whether a tail is a whole event that only nothing follows.
+        opened: The value of an event as it is kept, of the one on the wire.
+        closed: The other way round.
     """
 
     reader: Callable[[], Reader]
     write: Callable[[str, str | None, int], bytes]
     close: bytes = b""
+    codec: str = "utf-8"
+    is_whole: Callable[[str], bool] = lambda _: False
+    opened: Callable[[Json], Json] = lambda value: value
+    closed: Callable[[Json], Json] = lambda value: value
 
     def write_tail(self, tail: str, before: int) -> bytes:
         """Return the bytes of an event that never ended, behind `before` whole ones."""
-        return self.write(tail, None, before) if self.close else tail.encode()
+        return self.write(tail, None, before) if self.close else tail.encode(self.codec, "replace")
 
     def write_end(self, before: int) -> bytes:
         """Return what ends a whole stream of `before` events."""
@@ -138,13 +149,36 @@ class Framing:
         return self.write("", None, 0) + self.close
 
 
+def _is_object(text: str) -> bool:
+    """Whether a line without a line end is one: half a number would be a number too."""
+    try:
+        return isinstance(loads(text), dict)
+    except JsonError:
+        return False
+
+
 _FRAMINGS = {
     SSE: Framing(reader=SseReader, write=lambda data, name, _: encode_event(data, event=name)),
-    "application/x-ndjson": Framing(
-        reader=LinesReader, write=lambda data, _name, _before: f"{data}\n".encode()
+    **dict.fromkeys(
+        (
+            "application/x-ndjson",
+            "application/ndjson",
+            "application/jsonl",
+            "application/x-jsonlines",
+            "application/stream+json",
+        ),
+        Framing(
+            reader=LinesReader,
+            write=lambda data, _name, _before: f"{data}\n".encode(),
+            is_whole=_is_object,
+        ),
     ),
     "application/vnd.amazon.eventstream": Framing(
-        reader=FrameReader, write=lambda data, name, _: encode_frame(data, name)
+        reader=FrameReader,
+        write=lambda data, name, _: encode_frame(data, name),
+        codec=eventstream.CODEC,
+        opened=eventstream.opened,
+        closed=eventstream.closed,
     ),
     _ARRAY: Framing(
         reader=ArrayReader,

@@ -12,7 +12,7 @@ from mcprec_addon.cassette.records import model_record
 from mcprec_addon.cassette.writing import write_cassette
 from mcprec_addon.exchange import Cassette, Json, ModelCall, ModelExchange
 from mcprec_addon.jsonvalue import dumps
-from mcprec_addon.wire.model import ModelAnswerReader
+from mcprec_addon.wire.model_answer import ModelAnswerReader
 
 _DELTA = 4  # characters
 _FIRST_MS, _EVENT_MS = 310, 17

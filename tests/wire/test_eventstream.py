@@ -1,8 +1,12 @@
 """Binary event streams are read as AWS frames them, and written so that its clients take them."""
 
+from base64 import b64encode
+
+import pytest
 from botocore.eventstream import EventStreamBuffer  # type: ignore[import-untyped]  # it brings no types
 
-from mcprec_addon.wire.eventstream import FrameReader, encode_frame
+from mcprec_addon.exchange import Json
+from mcprec_addon.wire.eventstream import CODEC, FrameReader, closed, encode_frame, opened
 from mcprec_addon.wire.sse import SseEvent
 
 
@@ -32,9 +36,47 @@ def test_names_come_back() -> None:
 
 
 def test_what_is_no_frame_ends_the_reading() -> None:
-    """A damaged stream gives what came whole, and no more."""
+    """What follows it cannot be told apart, and all of it is kept."""
     frame = encode_frame("{}", "a")
     reader = FrameReader()
 
     assert len(reader.feed(frame + b"\xff" * 40)) == 1
     assert reader.feed(frame) == []
+    assert reader.tail.encode(CODEC) == b"\xff" * 40 + frame
+
+
+def test_an_error_that_is_no_exception_comes_back() -> None:
+    """Its text stands in a header, and botocore makes an error of that."""
+    frame = encode_frame('{"message":"out of order"}', "error:InternalFailure")
+    buffer = EventStreamBuffer()
+    buffer.add_data(frame)
+
+    (error,) = list(buffer)
+
+    assert error.headers == {
+        ":error-code": "InternalFailure",
+        ":error-message": "out of order",
+        ":message-type": "error",
+    }
+    assert FrameReader().feed(frame) == [
+        SseEvent(data='{"message":"out of order"}', event="error:InternalFailure")
+    ]
+    assert FrameReader().feed(encode_frame("plain", "error:X"))[0].data == "plain"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"bytes": "bm8ganNvbg=="},
+        {"bytes": "WzFd"},
+        {"bytes": "!"},
+        {"bytes": b64encode(b'{"a":1,"a":2}').decode()},
+        {"other": "e30="},
+        [1],
+        None,
+    ],
+)
+def test_only_json_objects_are_opened(value: Json) -> None:
+    """What would not come back the same stays closed."""
+    assert opened(value) == value
+    assert closed(value) == value

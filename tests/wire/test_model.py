@@ -7,12 +7,12 @@ import pytest
 from mcprec_addon.exchange import Json, ModelAnswer, ModelCall, Opaque, StreamEvent
 from mcprec_addon.wire.http import Ending, HttpRequest
 from mcprec_addon.wire.model import (
-    ModelAnswerReader,
     call_of,
     miss_reply,
     public_path,
     reply_of,
 )
+from mcprec_addon.wire.model_answer import ModelAnswerReader
 
 CHAT = ModelCall(provider="openai", path="/v1/chat/completions", request={"stream": True})
 MESSAGES = ModelCall(provider="anthropic", path="/v1/messages", request={})
