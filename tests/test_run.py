@@ -86,12 +86,16 @@ class Session:
 
 
 def play(client: list[str], *options: str, url: str = "", folder: Path, **more: str) -> Session:
-    """Run a client directly, recorded, and replayed twice without a key."""
+    """Run a client directly, recorded, and replayed twice without a key: here, and elsewhere.
+
+    The second replay has another home, another zone of time and another name, as in CI.
+    """
     environment = clean_environment() | more
     direct = [argument.replace("{url:peer}", url) for argument in client]
     http = ("--http", f"peer={url}") if url else ()
     strict = ("--strict", "--all-used")
     keyless = {name: value for name, value in environment.items() if "_API_KEY" not in name}
+    elsewhere = {"HOME": str(folder / "home"), "TZ": "Pacific/Kiritimati", "USER": "somebody-else"}
     return Session(
         direct=run(*direct, environment=environment, folder=folder),
         recorded=mcprec(
@@ -100,9 +104,10 @@ def play(client: list[str], *options: str, url: str = "", folder: Path, **more: 
         ),
         replays=tuple(
             mcprec(
-                "replay", "run.mcp", *strict, "--", *client, environment=keyless, folder=folder
+                "replay", "run.mcp", *strict, "--", *client, folder=folder,
+                environment=keyless | here,
             )
-            for _ in range(2)
+            for here in ({}, elsewhere)
         ),
         cassette=load_cassette(folder / "run.mcp"),
     )  # fmt: skip

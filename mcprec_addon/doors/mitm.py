@@ -12,6 +12,7 @@ from mitmproxy import ctx, http, tls
 from mitmproxy.connection import ConnectionState
 from mitmproxy.net.server_spec import ServerSpec
 
+from mcprec_addon.doors.mitm_trailers import let_trailers_pass
 from mcprec_addon.doors.recording import Recording
 from mcprec_addon.doors.routes import HOST, Route, Target
 from mcprec_addon.record.taps import Tap
@@ -210,7 +211,8 @@ def _is_socket(request: http.Request) -> bool:
 
 
 def force_options() -> None:
-    """Set what recording depends on: upstreams on demand, and one request per connection."""
+    """Set what recording depends on: upstreams on demand, one request per connection, trailers."""
+    let_trailers_pass()
     ctx.options.update(  # pyright: ignore[reportUnknownMemberType] (untyped in mitmproxy)
         connection_strategy="lazy", http2=False
     )

@@ -15,6 +15,7 @@ from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 from mitmproxy.net.server_spec import ServerSpec
 
+from mcprec_addon.doors.mitm_trailers import let_trailers_pass
 from mcprec_addon.doors.routes import HOST
 from mcprec_addon.errors import ListenError
 
@@ -72,6 +73,7 @@ class MitmServer:
         Raises:
             ListenError: One of them is in use.
         """
+        let_trailers_pass()
         modes = [f"regular@{HOST}:{proxy_port}"]
         modes += [f"{_PLACEHOLDER}@{HOST}:{port}" for port in ports]
         master = Master(options.Options(confdir=str(self._confdir)))

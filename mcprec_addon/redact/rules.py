@@ -70,7 +70,7 @@ _PLAIN = re.compile(
     r"[A-Za-z]?[a-z]{0,20}|[A-Z]{1,20}|[A-Z]+(?:_[A-Z0-9]+)+|[-+.,0-9]{1,15}"
     r"|\$?\{\{?[^{}]*\}?\}|\$[A-Za-z_][A-Za-z0-9_]*|<[^<>]*>|%[A-Za-z_]+%|[*x.•…-]+"
 )
-_WORDY = re.compile(r"[A-Za-z][a-z]*(?:[-_./][A-Za-z]?[a-z]+)*\.?|[A-Z]+(?:[-_][A-Z]+)*")
+_WORDY = re.compile(r"[A-Za-z][a-z]*(?:[-_./][A-Za-z]?[a-z]+)*[.=]?|[A-Z]+(?:[-_][A-Z]+)*")
 _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|digest|apikey|api-key|key)[ \t]+")
 _SPACED = frozenset({"password", "cookie"})  # classes whose values may hold spaces
 _END_LINE = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")

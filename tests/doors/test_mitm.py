@@ -306,7 +306,7 @@ async def test_bodies_that_look_like_ends_pass_on_one_connection(tmp_path: Path)
     r"""`0\r\n\r\n` inside a chunk is data; extensions and trailers lose no exchange."""
     plain = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
     tricky = plain + chunk(b"count: 0\r\n\r\n") + chunk(b"more") + LAST
-    extended = plain + b"1;pad=1\r\nx\r\n0;pad=2\r\n\r\n"
+    extended = plain + b"1;pad=1\r\nx\r\n0;pad=2\r\nX-Sum: 9\r\n\r\n"
 
     def thrice(port: int) -> list[bytes]:
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)

@@ -21,9 +21,11 @@ _TOOLS: list[Any] = [{"name": "add", "description": "Add two numbers.", "input_s
 
 
 def _request(model: str, conversation: list[Any]) -> dict[str, Any]:
+    thinking = {"type": "enabled", "budget_tokens": 1024}
     return {
+        **({"thinking": thinking} if model == "think" else {}),
         "model": model,
-        "max_tokens": 100,
+        "max_tokens": 2000,
         "system": "You are terse.",
         "messages": conversation,
         "tools": _TOOLS,
@@ -31,7 +33,8 @@ def _request(model: str, conversation: list[Any]) -> dict[str, Any]:
 
 
 def _seen(message: Sdk) -> dict[str, object]:
-    blocks = [block.model_dump(exclude={"id"}, exclude_none=True) for block in message.content]
+    sealed = {"id", "signature", "data"}
+    blocks = [block.model_dump(exclude=sealed, exclude_none=True) for block in message.content]
     usage = [message.usage.input_tokens, message.usage.output_tokens]
     return {"content": blocks, "stop": message.stop_reason, "usage": usage}
 
@@ -42,7 +45,7 @@ def _answered(conversation: list[Any], message: Sdk) -> bool:
     if not calls:
         return False
     blocks = [
-        block.model_dump(include={"type", "text", "id", "name", "input"})
+        block.model_dump(exclude={"caller", "citations"}, exclude_none=True)
         for block in message.content
     ]
     results = [

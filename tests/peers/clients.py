@@ -43,13 +43,15 @@ def main() -> None:
     parser.add_argument("kind", choices=CLIENTS)
     parser.add_argument("--url", default=os.environ.get("MCP_URL", ""))
     parser.add_argument("--no-questions", action="store_true", help="for servers that cannot ask")
-    parser.add_argument("--models", default=MODELS, help="behaviours of the stub, in order")
+    parser.add_argument("--models", help="behaviours of the stub, in order")
     options = parser.parse_args()
+    thinks = options.kind.startswith(("anthropic", "responses"))
+    models = options.models or MODELS + (",think" if thinks else "")
     sys.path.insert(0, str(Path(__file__).parents[2]))
     if options.no_questions:
         os.environ["PEER_ASKS"] = "no"
     client = importlib.import_module(f"tests.peers.{CLIENTS[options.kind]}")
-    client.run(options.kind, options.url, options.models.split(",")).write()
+    client.run(options.kind, options.url, models.split(",")).write()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ The last frame of a stream is the API's end marker. Ids are new in every answer.
 
 import json
 import time
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -15,6 +16,7 @@ type Body = dict[str, Any]
 _EMAIL_TEXT = "Write to ana@acme.com or to Ben <ben@acme.com>, not before 10."
 _ARGUMENTS = {"a": 2, "b": 3}
 _PIECE = 4  # characters in a delta: any e-mail address is in several
+_THOUGHT = "Two and three; I am to add them."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +40,15 @@ def scripted_turn(behaviour: str, *, asked: str, result: str | None, tool: str |
     """Return what the model says.
 
     Args:
-        behaviour: ``tool`` and ``email`` have their own turns; all others echo the question.
+        behaviour: ``tool``, ``think`` and ``email`` have their own turns; all others echo the
+            question.
         asked: Text of the last message of the user.
         result: Text of the last tool result, or None.
         tool: Name of the first tool offered, or None.
     """
     if behaviour == "email":
         return Turn(text=_EMAIL_TEXT)
-    if behaviour != "tool" or tool is None:
+    if behaviour not in ("tool", "think") or tool is None:
         return Turn(text=f"You asked: {asked}")
     return Turn(tool=tool) if result is None else Turn(text=f"The tool said {result}.")
 
@@ -56,6 +59,11 @@ def _pieces(text: str) -> list[str]:
 
 def _new(prefix: str) -> str:
     return prefix + uuid4().hex[:24]
+
+
+def _sealed(behaviour: str) -> str:
+    """Return what only the API can read: opaque, new in every answer."""
+    return b64encode(f"{behaviour} {uuid4()} {uuid4()} {uuid4()}".encode()).decode()
 
 
 def _frame(data: object, event: str | None = None) -> bytes:
@@ -146,14 +154,16 @@ def responses(request: Body, behaviour: str) -> Shape:
         result=_last([_text_of(one["output"]) for one in outputs]),
         tool=tools[0]["name"] if tools else None,
     )
-    item = _call_item(turn.tool) if turn.tool else _message_item(turn.text)
+    said = [_call_item(turn.tool) if turn.tool else _message_item(turn.text)]
+    if behaviour == "think":
+        said.insert(0, _reasoning_item(_sealed(behaviour)))
     response: Body = {
         "id": _new("resp_"),
         "object": "response",
         "created_at": int(time.time()),
         "status": "completed",
         "model": request.get("model"),
-        "output": [item],
+        "output": said,
         "parallel_tool_calls": True,
         "tool_choice": "auto",
         "tools": tools,
@@ -169,7 +179,7 @@ def responses(request: Body, behaviour: str) -> Shape:
     }
     events = [
         {"type": kind, "sequence_number": number, **fields}
-        for number, (kind, fields) in enumerate(_response_events(response, item))
+        for number, (kind, fields) in enumerate(_response_events(response, said))
     ]
     error = {"type": "error", "code": "server_error", "message": "The stub breaks off."}
     return Shape(
@@ -190,17 +200,33 @@ def _call_item(tool: str) -> Body:
     return {**head, "call_id": _new("call_"), "name": tool, "arguments": json.dumps(_ARGUMENTS)}
 
 
-def _response_events(response: Body, item: Body) -> Iterator[tuple[str, Body]]:
+def _reasoning_item(sealed: str) -> Body:
+    part: Body = {"type": "summary_text", "text": _THOUGHT}
+    head: Body = {"type": "reasoning", "id": _new("rs_"), "summary": [part]}
+    return {**head, "encrypted_content": sealed}
+
+
+def _response_events(response: Body, items: list[Body]) -> Iterator[tuple[str, Body]]:
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
-    empty: Body = {"content": []} if item["type"] == "message" else {"arguments": ""}
     yield "response.created", {"response": begun}
     yield "response.in_progress", {"response": begun}
-    opened = {**item, "status": "in_progress", **empty}
-    yield "response.output_item.added", {"output_index": 0, "item": opened}
-    at: Body = {"item_id": item["id"], "output_index": 0}
-    yield from _text_events(item, at) if item["type"] == "message" else _call_events(item, at)
-    yield "response.output_item.done", {"output_index": 0, "item": item}
+    for index, item in enumerate(items):
+        empty, events = _ITEMS[item["type"]]
+        opened = {**item, "status": "in_progress", **empty}
+        yield "response.output_item.added", {"output_index": index, "item": opened}
+        yield from events(item, {"item_id": item["id"], "output_index": index})
+        yield "response.output_item.done", {"output_index": index, "item": item}
     yield "response.completed", {"response": response}
+
+
+def _reasoning_events(item: Body, at: Body) -> Iterator[tuple[str, Body]]:
+    part = item["summary"][0]
+    at = {**at, "summary_index": 0}
+    yield "response.reasoning_summary_part.added", {**at, "part": {**part, "text": ""}}
+    for piece in _pieces(part["text"]):
+        yield "response.reasoning_summary_text.delta", {**at, "delta": piece}
+    yield "response.reasoning_summary_text.done", {**at, "text": part["text"]}
+    yield "response.reasoning_summary_part.done", {**at, "part": part}
 
 
 def _text_events(item: Body, at: Body) -> Iterator[tuple[str, Body]]:
@@ -218,6 +244,15 @@ def _call_events(item: Body, at: Body) -> Iterator[tuple[str, Body]]:
         yield "response.function_call_arguments.delta", {**at, "delta": piece}
     done = {"arguments": item["arguments"], "name": item["name"]}
     yield "response.function_call_arguments.done", {**at, **done}
+
+
+type _Events = Callable[[Body, Body], Iterator[tuple[str, Body]]]
+
+_ITEMS: dict[str, tuple[Body, _Events]] = {
+    "message": ({"content": []}, _text_events),
+    "function_call": ({"arguments": ""}, _call_events),
+    "reasoning": ({"summary": []}, _reasoning_events),
+}
 
 
 # Anthropic messages
@@ -238,17 +273,18 @@ def messages(request: Body, behaviour: str) -> Shape:
     block: Body = {"type": "text", "text": turn.text}
     if turn.tool:
         block = {"type": "tool_use", "id": _new("toolu_"), "name": turn.tool, "input": _ARGUMENTS}
+    said_now = [*(_thoughts(behaviour) if behaviour == "think" else ()), block]
     whole: Body = {
         "id": _new("msg_"),
         "type": "message",
         "role": "assistant",
         "model": request.get("model"),
-        "content": [block],
+        "content": said_now,
         "stop_reason": "tool_use" if turn.tool else "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": 9, "output_tokens": 7},
     }
-    events = [{"type": kind, **fields} for kind, fields in _message_events(whole, block)]
+    events = [{"type": kind, **fields} for kind, fields in _message_events(whole)]
     return Shape(
         whole=whole,
         frames=[_frame(event, event["type"]) for event in events],
@@ -256,25 +292,50 @@ def messages(request: Body, behaviour: str) -> Shape:
     )
 
 
-def _message_events(whole: Body, block: Body) -> Iterator[tuple[str, Body]]:
+def _thoughts(behaviour: str) -> list[Body]:
+    return [
+        {"type": "thinking", "thinking": _THOUGHT, "signature": _sealed(behaviour)},
+        {"type": "redacted_thinking", "data": _sealed(behaviour)},
+    ]
+
+
+def _message_events(whole: Body) -> Iterator[tuple[str, Body]]:
     usage = {"input_tokens": 9, "output_tokens": 1}
     begun = {**whole, "content": [], "stop_reason": None, "usage": usage}
-    empty: Body = {"text": ""} if block["type"] == "text" else {"input": {}}
     yield "message_start", {"message": begun}
-    yield "content_block_start", {"index": 0, "content_block": {**block, **empty}}
-    yield "ping", {}
-    if block["type"] == "text":
-        for piece in _pieces(block["text"]):
-            delta = {"type": "text_delta", "text": piece}
-            yield "content_block_delta", {"index": 0, "delta": delta}
-    else:
-        for piece in _pieces(json.dumps(block["input"])):
-            delta = {"type": "input_json_delta", "partial_json": piece}
-            yield "content_block_delta", {"index": 0, "delta": delta}
-    yield "content_block_stop", {"index": 0}
+    for index, block in enumerate(whole["content"]):
+        empty = _EMPTY_BLOCKS[block["type"]]
+        yield "content_block_start", {"index": index, "content_block": {**block, **empty}}
+        yield "ping", {}
+        for delta in _block_deltas(block):
+            yield "content_block_delta", {"index": index, "delta": delta}
+        yield "content_block_stop", {"index": index}
     ending = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
     yield "message_delta", {"delta": ending, "usage": {"output_tokens": 7}}
     yield "message_stop", {}
+
+
+_EMPTY_BLOCKS: dict[str, Body] = {
+    "text": {"text": ""},
+    "tool_use": {"input": {}},
+    "thinking": {"thinking": "", "signature": ""},
+    "redacted_thinking": {},
+}
+
+
+def _block_deltas(block: Body) -> Iterator[Body]:
+    match block["type"]:
+        case "text":
+            yield from ({"type": "text_delta", "text": each} for each in _pieces(block["text"]))
+        case "thinking":
+            for piece in _pieces(block["thinking"]):
+                yield {"type": "thinking_delta", "thinking": piece}
+            yield {"type": "signature_delta", "signature": block["signature"]}
+        case "tool_use":
+            for piece in _pieces(json.dumps(block["input"])):
+                yield {"type": "input_json_delta", "partial_json": piece}
+        case _:
+            return
 
 
 def anthropic_error(kind: str, message: str) -> Body:

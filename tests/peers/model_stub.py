@@ -4,7 +4,8 @@ Run it with ``python -m tests.peers.model_stub --port 0``. What it does with a r
 chosen by the header ``x-stub``, else by the model's name:
 
 - ``ok``: echoes the question; ``email``: a text with addresses, split over deltas
-- ``tool``: asks for the first tool offered, then answers with its result
+- ``tool``: asks for the first tool offered, then answers with its result; ``think``: the same,
+  with thoughts that are signed and sealed
 - ``429-then-200``: refuses every odd request with the same body
 - ``cut``: ends cleanly in the middle; ``reset``: closes in the middle of the body
 - ``late-end``: 600 ms between the end marker and the end of the body

@@ -113,10 +113,14 @@ def _responses(client: OpenAI, model: str, *, stream: bool) -> list[object]:
             "input": conversation,
             "tools": _RESPONSE_TOOLS,
         }
+        if model == "think":
+            request |= {"store": False, "include": ["reasoning.encrypted_content"]}
         response, kinds = _response(client, request, stream=stream)
         calls = [item for item in response.output if item.type == "function_call"]
         asked = [[call.name, call.arguments] for call in calls]
-        seen.append({"text": response.output_text, "calls": asked, "events": kinds})
+        thoughts = [item.summary[0].text for item in response.output if item.type == "reasoning"]
+        told = {"calls": asked, "events": kinds, "thoughts": thoughts}
+        seen.append({"text": response.output_text, **told})
         if not calls:
             return seen
         conversation += [item.model_dump(exclude_none=True) for item in response.output]

@@ -89,6 +89,7 @@ INNOCENT: tuple[str, ...] = (
     "https://example.com/a?page=2&sort=asc",
     "version 1.2.3",
     "bearer of bad news is here",
+    'Bearer resource_metadata="https://x.example.test/.well-known/oauth"',
     "basic functionality of the parser",
     "per-token throughput-optimised decoding",
 )
