@@ -105,7 +105,7 @@ class Miss:
             lines.append(f"  nearest: recorded #{self.nearest.seq}, {_summary(self.nearest.call)}")
         lines += _difference_block(self._first_differences(), self.call)
         left = len(self.differences) - len(self._first_differences())
-        lines += [f"           and {left} more differences"] if left else []
+        lines += [f"           and {left} more difference{'s' * (left > 1)}"] if left else []
         lines += [f"  {line}" for line in self._meta_lines()]
         lines += [f"  {reason}" for reason in self.reasons()]
         lines += [f"  {line}" for line in self._remedies(record_command)]

@@ -76,6 +76,16 @@ def test_equal_causes_are_folded(misses: list[Miss], titles: list[str]) -> None:
     assert [each.title for each in folded(misses)] == titles
 
 
+def test_other_changes_at_one_message_are_not_folded() -> None:
+    """They have other remedies: one of them a rule."""
+    tape = [ModelExchange(seq=1, call=chat("on 2026-10-05"), answer=ModelAnswer(kind="none"))]
+    prompts = ("on 2026-11-30", "off 2026-10-05", "on 2027-01-31")
+
+    found = folded(find_miss(chat(prompt), tape) for prompt in prompts)
+
+    assert [each.places for each in found] == [[0, 2], [1]]
+
+
 def test_every_report_folds() -> None:
     """A CI that shows fifty failed cases hides the one that is new."""
     report = RunReport(misses=[strict(*said) for said in TURNS] + [find_miss(search("x"), TAPE)])

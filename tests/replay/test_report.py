@@ -168,6 +168,7 @@ def test_long_lists_are_counted() -> None:
     text = replace(report(*misses), unused=TAPE * 10).text()
 
     assert text.count("  asked: ") == 5
+    assert 'MISS tools/call tool14 (server t): never recorded: no tools/call named "tool14"' in text
     assert "and 15 more misses; --report FILE.json lists them all" in text
     assert "never used: 30 recorded exchanges" in text
     assert "  and 20 more" in text
