@@ -100,7 +100,7 @@ def name_of(element: Json) -> str | None:
 
 def is_reordered(old: Sequence[Json], new: Sequence[Json]) -> bool:
     """Whether two lists have the same elements, in another order."""
-    if len(old) != len(new):
+    if len(old) != len(new) or not all(old[at] in new for at in (0, len(old) // 2, -1) if old):
         return False
     left, right = list(map(canonical, old)), list(map(canonical, new))
     return left != right and Counter(left) == Counter(right)

@@ -1,12 +1,13 @@
 """The recorded call nearest to one that has no answer.
 
 Nearest is of the same half, server, method and name, with the fewest differing leaves, then
-the most text in common. Candidates are sieved cheaply (Python's ``==``, which takes `1` for
-`true`) and only the last few are compared exactly.
+the most text in common. Of many candidates a few are kept by looking at some places of each;
+their differing leaves are counted cheaply (Python's ``==``, which takes `1` for `true`), and only
+the last few are compared exactly.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice
@@ -23,12 +24,13 @@ from mcprec_addon.jsonvalue import (
 from mcprec_addon.match.keys import without_texts
 from mcprec_addon.replay.conversation import conversation_member
 from mcprec_addon.replay.differing import call_differences, weight
+from mcprec_addon.replay.edits import common_head
+from mcprec_addon.replay.sieve import sieved, words_in_common
 from mcprec_addon.wire.providers import api_of, family_of, resource_of
 
 _FINALISTS = 12  # compared exactly and with difflib: some 20 ms for prompts of usual length
-_LEAVES = 100_000  # leaves looked at while sieving: about a tenth of a second
-_TEXT = 2_000_000  # characters of text sieved for words in common, likewise
-_WORDS = 150  # words of a text that difflib compares: some 2 ms
+_LEAVES = 40_000  # differing leaves that are counted before the last few are chosen: some 20 ms
+_WORDS = 150  # words of a text that are counted
 _WORD = re.compile(r"\w+|[^\w\s]+")
 
 
@@ -105,16 +107,27 @@ def find_nearest(
     ]
     if not candidates:
         return None
-    asked = asked_part(call, ignore)
-    parts = [asked_part(exchange.call, ignore) for exchange in candidates]
-    finalists = _finalists(parts, asked, conversation_member(call))
+    asked, talk = asked_part(call, ignore), conversation_member(call)
+    telling = [_telling(each.call, talk) for each in candidates]
+    kept = [candidates[index] for index in sieved(telling, _telling_part(call, asked, talk))]
+    parts = [asked_part(exchange.call, ignore) for exchange in kept]
     nears = [
-        Near(candidates[index], tuple(call_differences(parts[index], asked, call, ignore)))
-        for index in finalists
+        Near(kept[index], tuple(call_differences(parts[index], asked, call, ignore)))
+        for index in _finalists(parts, asked, talk)
     ]
     fewest = min(map(_leaves, nears))
     ties = [near for near in nears if _leaves(near) == fewest]
     return ties[0] if len(ties) == 1 else min(ties, key=_rank)
+
+
+def _telling(call: Call, talk: str | None) -> Json:
+    """Return of a recorded call what tells it apart from others, as it is."""
+    return asked_part(call) if isinstance(call, McpCall) else _messages(call.request, talk)
+
+
+def _telling_part(call: Call, asked: dict[str, Json], talk: str | None) -> Json:
+    """Return the same of what is asked, less what does not count."""
+    return asked if isinstance(call, McpCall) else _messages(asked.get("request"), talk)
 
 
 def _leaves(near: Near) -> int:
@@ -139,21 +152,7 @@ def _text_in_common(found: Iterable[Difference]) -> float:
 def _common(old: str, new: str) -> float:
     left, right = _WORD.findall(old[: 8 * _WORDS]), _WORD.findall(new[: 8 * _WORDS])
     matcher = SequenceMatcher(None, left[:_WORDS], right[:_WORDS], autojunk=False)
-    return matcher.ratio() + common_head(old, new) / (1 + max(len(old), len(new)))
-
-
-def common_head(old: str, new: str) -> int:
-    """Return how many characters two texts have in common at their start."""
-    if old == new:
-        return len(old)
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return matcher.quick_ratio() + common_head(old, new) / (1 + max(len(old), len(new)))
 
 
 def _finalists(parts: list[dict[str, Json]], asked: dict[str, Json], talk: str | None) -> list[int]:
@@ -170,7 +169,7 @@ def _finalists(parts: list[dict[str, Json]], asked: dict[str, Json], talk: str |
     ties = [index for leaves, index in counts if leaves == fewest]
     if len(ties) <= _FINALISTS:
         return ties
-    shared = _words_in_common([parts[index] for index in ties], asked)
+    shared = words_in_common([parts[index] for index in ties], asked)
     return sorted(ties, key=dict(zip(ties, shared, strict=True)).__getitem__, reverse=True)[
         :_FINALISTS
     ]
@@ -197,10 +196,10 @@ def _by_conversation(
     parts: list[dict[str, Json]], asked: dict[str, Json], talk: str
 ) -> Iterable[int]:
     """Return indices, those first whose conversation goes the same way for longest."""
-    wanted = _messages(asked, talk)
+    wanted = _messages_of(asked, talk)
 
     def unlike(index: int) -> tuple[int, int, int]:
-        messages = _messages(parts[index], talk)
+        messages = _messages_of(parts[index], talk)
         longer = abs(len(messages) - len(wanted))
         apart = sum(map(ne, messages, wanted)) + longer
         return apart, -_shared_head(messages, wanted), longer
@@ -215,10 +214,15 @@ def _shared_head(left: list[Json], right: list[Json]) -> int:
     return min(len(left), len(right))
 
 
-def _messages(part: dict[str, Json], talk: str) -> list[Json]:
-    request = part.get("request")
-    messages = request.get(talk) if isinstance(request, dict) else None
-    return messages if isinstance(messages, list) else []
+def _messages_of(part: dict[str, Json], talk: str) -> list[Json]:
+    found = _messages(part.get("request"), talk)
+    return found if isinstance(found, list) else []
+
+
+def _messages(request: Json, talk: str | None) -> Json:
+    """Return the messages of a request, or all of it where it has none."""
+    messages = request.get(talk) if isinstance(request, dict) and talk is not None else None
+    return messages if isinstance(messages, list) else request
 
 
 def _distance(old: Json, new: Json, room: int) -> int:
@@ -256,32 +260,3 @@ def _size(value: Json) -> int:
     if isinstance(value, dict):
         return sum(map(_size, value.values())) or 1
     return sum(map(_size, value)) or 1 if isinstance(value, list) else 1
-
-
-def _words_in_common(parts: Sequence[Json], asked: Json) -> list[int]:
-    """Return for each of the parts how many words its first differing text shares with `asked`."""
-    room = max(200, _TEXT // len(parts))
-    words: Callable[[str], list[str]] = re.compile(r"\w+").findall
-    known: dict[str, frozenset[str]] = {}
-    shared: list[int] = []
-    for part in parts:
-        old, new = _first_texts(part, asked)
-        if new not in known:
-            known[new] = frozenset(words(new[:room]))
-        shared.append(len(known[new].intersection(words(old[:room]))))
-    return shared
-
-
-def _first_texts(old: Json, new: Json) -> tuple[str, str]:
-    while True:
-        if isinstance(old, dict) and isinstance(new, dict):
-            pairs = ((member, new[key]) for key, member in old.items() if key in new)
-        elif isinstance(old, list) and isinstance(new, list):
-            pairs = ((left, right) for left, right in zip(old, new, strict=False))
-        else:
-            break
-        apart = next(((left, right) for left, right in pairs if left != right), None)
-        if apart is None:
-            return "", ""
-        old, new = apart
-    return (old, new) if isinstance(old, str) and isinstance(new, str) else ("", "")

@@ -3,8 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cache
 from typing import cast
 
@@ -22,13 +20,11 @@ from mcprec_addon.jsonvalue import (
 )
 from mcprec_addon.match.normal import NAMED, Normal, Places, named
 from mcprec_addon.replay.differing import is_reordered, names
-from mcprec_addon.replay.nearest import common_head
+from mcprec_addon.replay.edits import SHORT, Edit, first_edit
 
 _MINUS = "\N{MINUS SIGN}"
-_SHORT = 200  # characters of a text that is shown whole
 _AROUND = 40  # characters shown on each side of a span
 _SPAN = 80  # characters of the span itself
-_PIECES = 4_000  # words or lines that difflib compares within some 50 ms
 _JSON_LIMIT = 1_000_000  # characters of a text that is worth parsing for a remark
 
 _COUNTED = r"attempt|retry|counter|sequence|seq|iteration|nonce"
@@ -138,14 +134,14 @@ def difference_lines(difference: Difference) -> list[str]:
 
 
 def _order(elements: Sequence[Json]) -> str:
-    return visible(", ".join(names(elements))[:_SHORT]) or _side(elements)
+    return visible(", ".join(names(elements))[:SHORT]) or _side(elements)
 
 
 def _side(value: object) -> str:
     if value is ABSENT:
         return "absent"
-    text = shown(cast("Json", value), limit=_SHORT)
-    if len(text) <= _SHORT:
+    text = shown(cast("Json", value), limit=SHORT)
+    if len(text) <= SHORT:
         return text
     return f"{text} ({len(dumps(cast('Json', value)).decode('utf-8', 'replace'))} characters)"
 
@@ -154,7 +150,7 @@ def _text_lines(old: str, new: str) -> list[str]:
     remark = _remark(old, new)
     behind = f", {remark}" if remark else ""
     edit = first_edit(old, new)
-    if max(len(old), len(new)) > _SHORT:
+    if max(len(old), len(new)) > SHORT:
         size = f"+{edit.added} {_MINUS}{edit.removed} characters"
         return _changed(old, new, edit, f"({size}, the first at character {edit.start}{behind})")
     if edit.old_end == edit.start:
@@ -166,7 +162,7 @@ def _text_lines(old: str, new: str) -> list[str]:
     return _changed(old, new, edit, f"(changed at character {edit.start}{behind})")
 
 
-def _changed(old: str, new: str, edit: "Edit", where: str) -> list[str]:
+def _changed(old: str, new: str, edit: Edit, where: str) -> list[str]:
     return [
         f"recorded {_marked(old, edit.start, edit.old_end)}",
         f"asked    {_marked(new, edit.start, edit.new_end)} {where}",
@@ -175,7 +171,7 @@ def _changed(old: str, new: str, edit: "Edit", where: str) -> list[str]:
 
 def _marked(text: str, start: int, end: int) -> str:
     """Return the text quoted, bars around the span, with a little on each side if it is long."""
-    if len(text) > _SHORT:
+    if len(text) > SHORT:
         before = ("…" if start > _AROUND else "") + visible(text[max(0, start - _AROUND) : start])
         span = visible(text[start : min(end, start + _SPAN)]) + ("…" if end - start > _SPAN else "")
         after = visible(text[end : end + _AROUND]) + ("…" if len(text) > end + _AROUND else "")
@@ -208,79 +204,3 @@ def _json_spelling(old: str, new: str) -> str | None:
     if written[0] == written[1]:
         return "escapes"
     return "key order" if sorted(written[0]) == sorted(written[1]) else "numbers"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """The first span at which two texts differ, and how much differs in all.
-
-    Attributes:
-        start: Characters in front of the span, in both.
-        old_end: Where it ends in the old text.
-        new_end: Where it ends in the new text.
-        added: Characters that are new, in all spans.
-        removed: Characters that are gone, in all spans.
-    """
-
-    start: int
-    old_end: int
-    new_end: int
-    added: int
-    removed: int
-
-
-def first_edit(old: str, new: str) -> Edit:
-    """Return the first span at which two texts differ; texts of up to 200 have one only."""
-    start = common_head(old, new)
-    tail = common_head(old[start:][::-1], new[start:][::-1])
-    left, right = old[start : len(old) - tail], new[start : len(new) - tail]
-    whole = Edit(
-        start=start,
-        old_end=start + len(left),
-        new_end=start + len(right),
-        added=len(right),
-        removed=len(left),
-    )
-    if not left or not right or max(len(old), len(new)) <= _SHORT:
-        return whole
-    return _finer(left, right, whole)
-
-
-def _finer(left: str, right: str, whole: Edit) -> Edit:
-    """Take a long span apart by words, by lines where it has too many words."""
-    for pattern in (r"\S+\s*|\s+", r"[^\n]*\n|[^\n]+"):
-        old, new = re.findall(pattern, left), re.findall(pattern, right)
-        if max(len(old), len(new)) <= _PIECES:
-            break
-    else:
-        return whole
-    codes = SequenceMatcher(None, old, new, autojunk=True).get_opcodes()
-    edits = [
-        ("".join(old[low:high]), "".join(new[start:end]), low)
-        for tag, low, high, start, end in codes
-        if tag != "equal"
-    ]
-    first_old, first_new, low = edits[0]
-    at = whole.start + len("".join(old[:low]))
-    inner = _trimmed(first_old, first_new, at)
-    sizes = [_trimmed(before, after, 0) for before, after, _ in edits]
-    return Edit(
-        start=inner.start,
-        old_end=inner.old_end,
-        new_end=inner.new_end,
-        added=sum(each.added for each in sizes),
-        removed=sum(each.removed for each in sizes),
-    )
-
-
-def _trimmed(old: str, new: str, at: int) -> Edit:
-    head = common_head(old, new)
-    tail = common_head(old[head:][::-1], new[head:][::-1])
-    removed, added = len(old) - head - tail, len(new) - head - tail
-    return Edit(
-        start=at + head,
-        old_end=at + head + removed,
-        new_end=at + head + added,
-        added=added,
-        removed=removed,
-    )

@@ -11,7 +11,7 @@ from mcprec_addon.exchange import (
     ModelExchange,
 )
 from mcprec_addon.jsonvalue import parse_pointer
-from mcprec_addon.replay.nearest import asked_part, common_head, find_nearest, place
+from mcprec_addon.replay.nearest import asked_part, find_nearest, place
 
 
 def exchange(seq: int, args: Json) -> McpExchange:
@@ -91,15 +91,3 @@ def test_many_equals_are_sieved_by_words_in_common() -> None:
 def test_nothing_of_that_place_is_none() -> None:
     """Another method is not a nearest call."""
     assert find_nearest(McpCall(server="t", method="tools/list"), [exchange(1, {})]) is None
-
-
-def test_common_head() -> None:
-    """Found by halving, so the ends matter."""
-    assert [
-        common_head(*pair) for pair in [("", "a"), ("ab", "ab"), ("abc", "abd"), ("x", "y")]
-    ] == [
-        0,
-        2,
-        2,
-        0,
-    ]
