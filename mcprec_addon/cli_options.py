@@ -5,34 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from mcprec_addon.doors.settings_file import Kind
 from mcprec_addon.exchange import Half
 from mcprec_addon.jsonvalue import Pointer
-
-SETTINGS: dict[str, Kind] = {
-    "all-used": "flag",
-    "allow": "list",
-    "check-answers": "flag",
-    "config": "paths",
-    "fault": "list",
-    "half": "text",
-    "ignore": "list",
-    "input-match": "text",
-    "in-place": "flag",
-    "isolate": "flag",
-    "keep-env": "list",
-    "match": "text",
-    "model-match": "text",
-    "normalize": "list",
-    "on-miss": "text",
-    "out": "path",
-    "pace": "text",
-    "report": "path",
-    "show-redactions": "flag",
-    "strict": "flag",
-    "via": "text",
-}
-"""Options that a project's settings files may set."""
 
 INPUT_IGNORED: dict[str, tuple[Pointer, ...]] = {
     "all": (),

@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcprec_addon.cli_options import SETTINGS
-from mcprec_addon.doors.settings_file import Settings, read_settings
+from mcprec_addon.doors.settings_file import SETTINGS, Settings, read_settings
 from mcprec_addon.errors import UsageError
 from mcprec_addon.options import declared_servers, server_urls, stdio_commands
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from mcprec_addon.agent_servers import AgentServers, Lead, made_copy, stand_in
 from mcprec_addon.doors.routes import HOST, Ways, door_url
 from mcprec_addon.errors import UsageError
-from mcprec_addon.exchange import Cassette, Half, McpExchange, Server
+from mcprec_addon.exchange import Cassette, Half, Server
+from mcprec_addon.replay.staging import recorded_labels
 from mcprec_addon.wire.http import server_address
 
 _PATH = "/mcp"  # where a server that was recorded on stdio is served over HTTP
@@ -156,12 +157,7 @@ class PlayedServers:
 def recorded_servers(cassette: Cassette) -> dict[str, Server]:
     """Return the servers of a cassette by label, in the order of its header."""
     header = cassette.header.servers
-    asked = {
-        exchange.call.server
-        for exchange in cassette.half("mcp")
-        if isinstance(exchange, McpExchange)
-    }
-    return {**header, **{label: Server() for label in sorted(asked) if label not in header}}
+    return {label: header.get(label, Server()) for label in recorded_labels(cassette)}
 
 
 def sse_labels(recorded: Mapping[str, Server]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Every error is one line: where, what, what to do."""
+"""Every error is one line: where, what, what to do; those of a block list what it lacked below."""
 
 import pickle
 
@@ -7,7 +7,10 @@ import pytest
 from mcprec_addon.errors import (
     CassetteFileError,
     CassetteFormatError,
+    CassetteMiss,
+    CassetteUnused,
     ListenError,
+    LiveTrafficError,
     McprecError,
     RecordingError,
     UsageError,
@@ -23,6 +26,9 @@ ERRORS: list[tuple[McprecError, str, int]] = [
         "cannot listen on 127.0.0.1:80, the port is in use; stop what listens there first",
         2,
     ),
+    (CassetteMiss("a.mcp", ["MISS x", "MISS y"]), "a.mcp: 2 misses\nMISS x\nMISS y", 3),
+    (CassetteUnused("a.mcp", ["  #1 x"]), "a.mcp: 1 recorded exchange never used\n  #1 x", 3),
+    (LiveTrafficError("a.example", "is refused"), "a.example: is refused", 3),
 ]
 
 

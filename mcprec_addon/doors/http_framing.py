@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from mcprec_addon.wire.http import HttpRequest, Reply, first_header
+from mcprec_addon.wire.http import HttpRequest, Reply, first_header, has_content
 
 # 64 KiB: what asyncio buffers by itself before it asks a writer to pause.
 BLOCK_BYTES = 65536
@@ -36,11 +36,6 @@ def chunk(turn: Turn, data: bytes) -> bytes:
 def closes(reply: Reply) -> bool:
     """Tell whether a reply ends its connection."""
     return "close" in (first_header(reply.headers, "connection") or "").lower()
-
-
-def has_content(status: int) -> bool:
-    """Tell whether replies of this status have a body at all; RFC 9110, 6.4.1."""
-    return status // 100 != 1 and status not in (204, 304)
 
 
 def head_bytes(turn: Turn, reply: Reply) -> bytes:

@@ -22,6 +22,31 @@ type Kind = Literal["flag", "text", "list", "path", "paths"]
 """What a setting holds; paths are relative to the file they stand in."""
 type Value = bool | str | list[str]
 
+SETTINGS: dict[str, Kind] = {
+    "all-used": "flag",
+    "allow": "list",
+    "check-answers": "flag",
+    "config": "paths",
+    "fault": "list",
+    "half": "text",
+    "ignore": "list",
+    "input-match": "text",
+    "in-place": "flag",
+    "isolate": "flag",
+    "keep-env": "list",
+    "match": "text",
+    "model-match": "text",
+    "normalize": "list",
+    "on-miss": "text",
+    "out": "path",
+    "pace": "text",
+    "report": "path",
+    "show-redactions": "flag",
+    "strict": "flag",
+    "via": "text",
+}
+"""Options that a project's settings files may set, and what each holds."""
+
 _OWN, _SHARED = "mcprec.toml", "pyproject.toml"
 _SERVERS, _REDACT = "servers", "redact"
 # A pyproject.toml that is broken is for us to name only if it was meant for us too.

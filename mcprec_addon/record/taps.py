@@ -264,7 +264,7 @@ class NotificationTap:
         self._recorder = recorder
         self._sent = sent
         self._at_ms = at_ms
-        self._via: Via = request.via
+        self._via: Via | None = request.via
         self._reader = McpAnswerReader([mcp.Caller(id=None)])
         self._decoder = Decoder(None)
         self._status = 202

@@ -75,6 +75,7 @@ class Responder:
         feed: Hands out what servers sent on their own.
         on_answer: Told of each MCP call and what it gets.
         pace: How many times faster than recorded a model client tries again; None: at once.
+        on_model: Told of each model call.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Responder:
         self._on_miss = on_miss
         self.on_answer: OnAnswer = unheard
         self.pace: float | None = None
+        self.on_model: Callable[[ModelCall], None] = lambda _: None
         self._sessions: dict[str, set[str]] = {}
         self._minted = 0
         self._labels = {
@@ -143,7 +145,7 @@ class Responder:
         if call is not None:
             return self._model(request, call)
         # In a proxy of one's own a server may have any address, as with its calls.
-        is_bare = request.via == "base-url" and without_prefix(request) is request
+        is_bare = request.via != "proxy" and without_prefix(request) is request
         is_stream = is_bare and _asks_for_stream(request)
         label = self._label(request) if is_stream else self._known_label(request)
         if label is not None and "mcp" in self._halves:
@@ -298,6 +300,7 @@ class Responder:
             self.turned.refused["the model half"] += 1
             text = f"mcprec: the model half {_IS_OFF}; mcprec eval lets a live model play"
             return model.miss_reply(call, text)
+        self.on_model(call)
         self._note_way("model", request.via, self._cassette.model_via)
         found = self._player.play(call, via=request.via)
         if isinstance(found, Miss):
@@ -313,8 +316,8 @@ class Responder:
         server = self._cassette.header.servers.get(label)
         return server.via if server is not None else None
 
-    def _note_way(self, half: Half, asked: Via, recorded: Via | None) -> None:
-        if recorded is not None and asked != recorded:
+    def _note_way(self, half: Half, asked: Via | None, recorded: Via | None) -> None:
+        if asked is not None and recorded is not None and asked != recorded:
             self.turned.ways.setdefault(half, asked)
 
     def _absorb_or_refuse(self, request: HttpRequest) -> Reply:

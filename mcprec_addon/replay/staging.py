@@ -9,7 +9,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 
 from mcprec_addon.errors import UsageError
-from mcprec_addon.exchange import Cassette, Exchange, Half
+from mcprec_addon.exchange import Cassette, Exchange, Half, McpCall
 from mcprec_addon.redact.bindings import Bindings
 from mcprec_addon.redact.own_rules import OwnRules, with_own
 from mcprec_addon.redact.rules import BUILTIN, default_rules
@@ -99,6 +99,13 @@ def present_halves(
             message = f"{path}: the cassette has no {half} half; record one, or drop --half {half}"
             raise UsageError(message)
     return asked or present
+
+
+def recorded_labels(cassette: Cassette) -> list[str]:
+    """Return the labels of the MCP servers in a cassette, in the order of its header."""
+    asked = (each.call for each in cassette.half("mcp"))
+    labels = sorted({call.server for call in asked if isinstance(call, McpCall)})
+    return list(dict.fromkeys((*cassette.header.servers, *labels)))
 
 
 def check_rules(own: OwnRules, cassette: Cassette, *, path: PurePath) -> None:

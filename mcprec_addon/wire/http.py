@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from mcprec_addon.exchange import Json, Opaque
+from mcprec_addon.exchange import Json, Opaque, Via
 
 Ending = Literal["complete", "reset", "left", "stopped"]
 """How a connection ended, as a door sees it: body whole, broken by the server, given up by the
@@ -26,7 +26,8 @@ class HttpRequest:
         headers: Names in lower case, values as sent, in order; repeated names stay repeated.
         body: The body, transfer coding undone, content coding not.
         label: Label of the MCP server whose own port the request came in on, or None.
-        via: ``base-url`` for a request in origin form, ``proxy`` for one through the proxy.
+        via: ``base-url`` for a request in origin form, ``proxy`` for one through the proxy, None
+            for one that was answered in the process that made it.
         provider: Name of the provider whose base-URL door the request came by, or None.
     """
 
@@ -35,7 +36,7 @@ class HttpRequest:
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     label: str | None = None
-    via: Literal["base-url", "proxy"] = "base-url"
+    via: Via | None = "base-url"
     provider: str | None = None
 
     def header(self, name: str) -> str | None:
@@ -131,6 +132,11 @@ class Reply:
     def body(self) -> bytes:
         """All pieces joined."""
         return b"".join(piece.data for piece in self.pieces)
+
+
+def has_content(status: int) -> bool:
+    """Tell whether replies of this status have a body at all; RFC 9110, 6.4.1."""
+    return status // 100 != 1 and status not in (204, 304)
 
 
 def origin_of(url: str) -> str:
