@@ -112,10 +112,15 @@ class Matcher:
         self._group = min(self._compiled.groups, 1)
 
     def find(self, hay: Haystack) -> Iterator[Found]:
-        """Yield the matches from left to right, in characters."""
+        """Yield the matches from left to right, in characters; one of nothing is none.
+
+        RE2 finds nothing also between the bytes of a character.
+        """
         for match in self._compiled.finditer(hay.data):
             start, end = match.span()
             first, last = match.span(self._group)
+            if first < 0 or first == last:
+                continue
             # In ascending order, for then every byte is counted once.
             begin, first, last = hay.offset(start), hay.offset(first), hay.offset(last)
             yield Found(begin, hay.offset(end), first, last)

@@ -1,5 +1,7 @@
 """The typed face of google-re2."""
 
+import pytest
+
 from mcprec_addon.redact.engine import Found, Haystack, Matcher, Sieve, escaped
 
 
@@ -15,6 +17,12 @@ def test_a_lone_surrogate_is_one_character() -> None:
     found = list(Matcher("key").find(Haystack("\ud800 key")))
 
     assert found == [Found(2, 5, 2, 5)]
+
+
+@pytest.mark.parametrize(("regex", "text"), [("x*", "é"), ("(x*)b?", "éb"), ("(x)?b", "bé")])
+def test_nothing_is_found_where_nothing_is(regex: str, text: str) -> None:
+    """RE2 looks at bytes, and a match of nothing may stand in the middle of a character."""
+    assert list(Matcher(regex).find(Haystack(text))) == []
 
 
 def test_the_sieve_sees_the_end_of_a_long_text() -> None:
