@@ -52,6 +52,7 @@ _LINEAR = 12  # times as long for ten times as much, with room for a cold cache
 _MOST_ADDED_US = 1000
 _MOST_GROWN_MIB = 150
 _MOST_LATE_MS = 100
+_MOST_PLUGIN_MS = 60
 _MOST_GROWN = 1.3
 _MOST_REDACTION = {"recorded": 0.15, "replayed": 0.20}
 _REQUESTS = 600  # a round of one load: long enough to hide the start, short enough for five
@@ -210,8 +211,10 @@ async def missing(folder: Path, rounds: int) -> list[Row]:
 
 
 async def starting(folder: Path, rounds: int) -> list[Row]:
-    """(e) Start-up to the first answer, beside an interpreter that does nothing."""
+    """(e) Start-up to the first answer, and of pytest with the plugin, beside what does nothing."""
     path = small_cassette(folder / "e.mcp")
+    test = folder / "test_e.py"
+    test.write_text("def test_nothing() -> None:\n    pass\n")
 
     async def ours() -> float:
         return (await first_answer(path)).took_s
@@ -221,11 +224,26 @@ async def starting(folder: Path, rounds: int) -> list[Row]:
         await python("-c", "pass")
         return perf_counter() - began
 
-    found = await medians({"ours": ours, "bare": bare}, rounds)
+    async def tests(*options: str) -> float:
+        began = perf_counter()
+        await python("-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(test))
+        return perf_counter() - began
+
+    without = partial(tests, "-p", "no:mcprec")
+    found = await medians(
+        {"ours": ours, "bare": bare, "pytest": without, "plugin": partial(tests)}, rounds
+    )
     figure = f"{found['ours'] * 1e3:.0f} ms"
+    added = (found["plugin"] - found["pytest"]) * 1e3
     return [
         Row("e start of mcprec replay to the first answer", figure),
         Row("e python -c pass", f"{found['bare'] * 1e3:.0f} ms"),
+        Row(
+            "e what the plugin adds to pytest without a cassette",
+            f"{added:.0f} of {found['pytest'] * 1e3:.0f} ms",
+            f"< {_MOST_PLUGIN_MS} ms",
+            added < _MOST_PLUGIN_MS,
+        ),
     ]
 
 

@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +16,9 @@ from tests.peers.process import ROOT, Peer, started
 # How long a busy machine takes says nothing about a law.
 settings.register_profile("mcprec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mcprec")
+
+if TYPE_CHECKING:
+    from tests.pytest_project import RunTests
 
 type StartPeer = Callable[..., Peer]
 
@@ -87,3 +92,14 @@ def model_env(model_stub: Peer) -> dict[str, str]:
         "ANTHROPIC_BASE_URL": model_stub.origin,
         "ANTHROPIC_API_KEY": "sk-ant-api03-" + "a1B2" * 8,
     }
+
+
+@pytest.fixture
+def run_tests(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> "RunTests":
+    """Run tests that use the plugin, and no other that is installed."""
+    from tests.pytest_project import project  # noqa: PLC0415 - few tests need what it imports
+
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("MCPREC_RECORD", raising=False)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # files change within a second
+    return project(request.getfixturevalue("pytester"))

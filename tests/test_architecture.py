@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli_settings",),
     ("cli_terminal",),
     ("cli_eval", "cli_merge"),
+    ("plugin",),
     ("addon", "cli", "pytest_plugin"),
     ("__main__",),
 )

@@ -75,6 +75,7 @@ class Cassette:
         misses: Calls that had no recorded answer, in order.
         model_requests: Model calls that came in, in order.
         record_command: The command that a miss tells to record anew with.
+        tell: Told of each miss while the call that missed still waits.
     """
 
     def __init__(self, path: Path, recorded: Recorded, **options: Unpack[CassetteOptions]) -> None:
@@ -86,6 +87,7 @@ class Cassette:
         """
         self.path = path
         self.record_command = f"mcprec record --out {path} --force -- CMD"
+        self.tell: Callable[[Missed], None] = lambda _: None
         self.misses: list[Missed] = []
         self.model_requests: list[ModelCall] = []
         self._recorded = recorded
@@ -307,7 +309,9 @@ class Cassette:
         if where is not None:
             title, _, rest = text.partition("\n")
             text = f"{title}\n  at:      {where}\n{rest}"
-        self.misses.append(Missed(miss, text, where))
+        missed = Missed(miss, text, where)
+        self.misses.append(missed)
+        self.tell(missed)
 
 
 def _caller(frame: "FrameType | None") -> str | None:

@@ -119,7 +119,10 @@ class RunReport:
         misses = in_order(self.misses)
         return {
             "exit": {"status": ended.status, "cause": ended.cause},
-            "misses": [miss.as_json() for miss in misses],
+            "misses": [
+                {**miss.as_json(), "text": miss.text(record_command=self.record_command)}
+                for miss in misses
+            ],
             "causes": [each.as_json() for each in folded(misses)],
             "unused": [
                 {"seq": each.seq, "half": each.call.half, "title": call_title(each.call)}
@@ -140,6 +143,7 @@ class RunReport:
             "idle_rules": list[Json](self.idle_rules),
             "warnings": list[Json](self.warnings),
             "child": self.child,
+            "record_command": self.record_command,
         }
 
     def junit(self) -> str:

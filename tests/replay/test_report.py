@@ -209,6 +209,9 @@ def test_json_has_what_every_report_has() -> None:
         {"title": "tools/call search (server t)", "cause": "differs", "count": 1, "misses": [0]}
     ]
     assert found["used"] == {"mcp": 1}
+    text = found["misses"][0]["text"]  # type: ignore[index, call-overload]
+    assert text.startswith("MISS tools/call search (server t)\n  asked:")  # type: ignore[union-attr]
+    assert str(found["record_command"]) in str(text)
     assert found["unused"] == [
         {"seq": 2, "half": "mcp", "title": "tools/call get (server t)"},
         {"seq": 3, "half": "mcp", "title": "tools/call get (server t)"},

@@ -1,0 +1,1 @@
+"""The pytest plugin: what `pytest_plugin.py` puts together."""
