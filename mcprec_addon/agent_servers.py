@@ -28,6 +28,7 @@ from mcprec_addon.doors.agent_config import (
 from mcprec_addon.doors.child import is_credential_name
 from mcprec_addon.doors.shim import Shim, write_shims
 from mcprec_addon.errors import UsageError
+from mcprec_addon.redact.rules import url_passwords
 
 CONFIG_VARIABLE = "MCPREC_CONFIG"
 
@@ -147,7 +148,7 @@ class AgentServers:
             raise UsageError("\n".join(problems))
 
     def secrets(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return what may be a credential in variables, headers and flags, by source."""
+        """Return what may be a credential in variables, headers, flags and URLs, by source."""
         found: dict[str, str] = {}
         for entry in self.entries:
             held = {
@@ -159,8 +160,13 @@ class AgentServers:
                 value = expanded(text, environment)
                 if value and not _SETTING.match(value):
                     found[f"config:{entry.label}/{where}"] = value
+                found |= _passwords(f"config:{entry.label}/{where}", value or "")
+            told = " ".join(expanded(each, environment) or "" for each in entry.command)
+            found |= _passwords(f"config:{entry.label}/command", told)
+            found |= _passwords(f"config:{entry.label}/url", entry.url or "")
         for label, command in self.shims.items():
             found |= {f"config:{label}/{where}": value for where, value in flag_secrets(command)}
+            found |= _passwords(f"config:{label}/command", " ".join(command))
         return found
 
     def credentials(self) -> set[str]:
@@ -232,6 +238,12 @@ def flag_secrets(command: Sequence[str]) -> Iterator[tuple[str, str]]:
         value = after if flag[2] is None else flag[2]
         if value and not value.startswith("-"):
             yield f"flags/{flag[1]}", value
+
+
+def _passwords(where: str, text: str) -> dict[str, str]:
+    """Return the passwords in the URLs of a text, by source."""
+    passwords = url_passwords(text)
+    return {f"{where}/password-{number}": each for number, each in enumerate(passwords, 1)}
 
 
 def _at_door(door: str, url: str) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,27 @@ def test_what_a_config_holds_is_known_as_secret(tmp_path: Path) -> None:
         "config:tracker/flags/api-key": "kx91-secret-value",
         "config:tracker/flags/token": "tk-22-value",
         "config:docs/headers/X-Docs-Auth": "da-9918-known",
+    }
+
+
+def test_a_password_in_an_address_is_known_by_itself(tmp_path: Path) -> None:
+    """A server that tells it, or asks for it, does so without the address around it."""
+    database = {
+        "command": "python3",
+        "args": ["srv.py", "--db=postgres://me:p%40ss-4410@db/x", "redis://:r-9918-key@cache"],
+        "env": {"MIRROR": "https://me:${PW}@mirror.example"},
+    }
+    servers = replace(
+        read(written(tmp_path, database=database)),
+        shims={"files": ("serve", "https://u:s-1177-word@files.example")},
+    )
+
+    assert servers.secrets({"PW": "m-2231-word"}) == {
+        "config:database/command/password-1": "p@ss-4410",
+        "config:database/command/password-2": "r-9918-key",
+        "config:database/env/MIRROR": "https://me:m-2231-word@mirror.example",
+        "config:database/env/MIRROR/password-1": "m-2231-word",
+        "config:files/command/password-1": "s-1177-word",
     }
 
 

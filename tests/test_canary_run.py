@@ -126,9 +126,5 @@ def test_the_run_replays(machine: str, recorded: Recorded, tmp_path: Path) -> No
     assert done.status == 0, done.err
     assert ": 0 misses" in done.err.splitlines()[-1]
     if machine == "the same":
-        # A telephone number comes back in one spelling of several, what was hex as it is, and
-        # what only the server had not at all.
-        known = world.nameless[0]
-        told = recorded.done.out.replace(known.encode().hex(), known)
-        told = told.replace("pw-77xyz", "url-password-1")
-        assert done.out.replace(" ", "") == told.replace(" ", "")
+        # A telephone number comes back in one spelling of several.
+        assert done.out.replace(" ", "") == recorded.done.out.replace(" ", "")

@@ -17,7 +17,7 @@ from mcprec_addon.redact.forms import EMAIL, Finals, Written, final, spelled
 from mcprec_addon.redact.personal import plain
 from mcprec_addon.redact.redactor import Redactor
 from mcprec_addon.redact.rules import Rules
-from mcprec_addon.redact.spellings import base64_cores, runs_around
+from mcprec_addon.redact.spellings import base64_cores, hex_changed, runs_around
 
 _TEMPORARY = 1_000_000  # above any number a recording reaches
 
@@ -172,7 +172,7 @@ def _plain(name: str, value: str) -> str:
     return plain(_class_of(name), value)
 
 
-def _inside_base64(name: str) -> str:
+def _inside_code(name: str) -> str:
     """Return what of a placeholder is the same in every spelling of it."""
     return name if _class_of(name) == EMAIL else _placeholder(name)
 
@@ -189,7 +189,8 @@ class _Restoring(walk.Change):
         self._finals = finals
         # Several names may share one: base64 cuts their last characters in two.
         self._cores: dict[str, list[str]] = {}
-        for placeholder in map(_inside_base64, bound):
+        self._marks = [*map(_inside_code, bound)]
+        for placeholder in self._marks:
             for core in base64_cores(placeholder):
                 self._cores.setdefault(core, []).append(placeholder)
 
@@ -223,6 +224,7 @@ class _Restoring(walk.Change):
 
     def _restored(self, text: str, *, is_json: bool) -> str:
         text = self._plain(text, is_json=is_json)
+        text = hex_changed(text, self._marks, lambda plain: self._plain(plain, is_json=False))
         for core, names in self._cores.items():
             at = text.find(core)
             while at >= 0:

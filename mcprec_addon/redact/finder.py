@@ -8,6 +8,7 @@ and the rest searched again, until nothing is left: so redacting twice is redact
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Literal
 
 from mcprec_addon.jsonvalue import JsonError, loads
 from mcprec_addon.redact.engine import Haystack, Sieve, escaped
@@ -34,11 +35,15 @@ from mcprec_addon.redact.rules import (
 from mcprec_addon.redact.spellings import (
     base64_cores,
     hex_spellings,
+    in_hex,
     layers,
     quoted,
     run_at,
     runs_around,
 )
+
+type Coded = Literal["plain", "hex", "base64"]
+"""How a known value is written in a text that holds it."""
 
 _DEPTH = 3  # JSON in JSON in JSON; deeper is no longer traffic but a puzzle
 _CLEAN_BYTES = 16 << 20  # a long conversation's prefix, a few times over
@@ -84,7 +89,7 @@ class Finder:
         address = rf"email-{_NUMBER}@{re.escape(DOMAIN)}"
         self._finished = re.compile(rf"{address}|(?:{classes})-{_NUMBER}")
         self._known: dict[str, str] = {}
-        self._needles: list[tuple[str, str, bool]] = []
+        self._needles: list[tuple[str, str, Coded]] = []
         self._extra = len(rules.patterns)
         self._sieve: Sieve | None = None
         self._clean: dict[str, None] = {}
@@ -100,11 +105,13 @@ class Finder:
         if is_plain(written) or secret in self._known or self._is_none(secret):
             return False
         self._known[secret] = cls
-        self._needles += [
-            (secret, spelling, False) for spelling in dict.fromkeys((written, secret))
-        ]
-        self._needles += [(secret, digits, False) for digits in sorted(hex_spellings(secret))]
-        self._needles += [(secret, core, True) for core in sorted(base64_cores(secret))]
+        spelled: dict[Coded, Iterable[str]] = {
+            "plain": dict.fromkeys((written, secret)),
+            "hex": sorted(hex_spellings(secret)),
+            "base64": sorted(base64_cores(secret)),
+        }
+        for coded, needles in spelled.items():
+            self._needles.extend((secret, needle, coded) for needle in needles)
         self._sieve = None
         self._clean.clear()
         self._clean_size = 0
@@ -227,14 +234,20 @@ class Finder:
                 end = hit.end
                 yield replace(hit, cls=self._known.get(hit.secret, hit.cls))
 
-    def _needle_hits(self, text: str, secret: str, needle: str, is_base64: bool) -> Iterator[Hit]:  # noqa: FBT001
+    def _needle_hits(self, text: str, secret: str, needle: str, coded: Coded) -> Iterator[Hit]:
         cls = self._known[secret]
         at = text.find(needle)
         while at >= 0:
             end = at + len(needle)
             hit = Hit(at, at, end, end, secret, cls, written=needle)
-            if is_base64:
-                hit = self._run_hit(text, hit)
+            match coded:
+                case "base64":
+                    hit = self._run_hit(text, hit)
+                case "hex":
+                    code = in_hex(self._placeholder(secret, cls), needle)
+                    hit = replace(hit, replacement=code)
+                case "plain":
+                    pass
             yield hit
             at = text.find(needle, max(end, hit.end))
 

@@ -23,9 +23,16 @@ from mcprec_addon.redact.forms import (
     name_of,
     private,
 )
-from mcprec_addon.redact.spellings import base64_cores, quoted, runs_around
+from mcprec_addon.redact.spellings import (
+    base64_cores,
+    hex_changed,
+    hex_spellings,
+    quoted,
+    runs_around,
+)
 
 _PRIVATE_CORES = base64_cores(PRIVATE_MARK)
+_PRIVATE_HEX = hex_spellings(PRIVATE_MARK)
 
 _SHOWN_LENGTH: Final = 12  # of a secret of which four characters say nothing
 _SHOWN: Final = 2
@@ -145,7 +152,9 @@ def _look_over(unit: Exchange | Message | Noise, change: walk.Change) -> None:
 
 
 def _recoded(text: str, change: Callable[[str], str]) -> str:
-    """Change the private placeholders of a text, also those inside its base64."""
+    """Change the private placeholders that stand in base64 or hex in a text."""
+    if any(core in text for core in _PRIVATE_HEX):
+        text = hex_changed(text, (PRIVATE_MARK,), change)
     if not any(core in text for core in _PRIVATE_CORES):
         return text
     for core in _PRIVATE_CORES:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from mcprec_addon.exchange import Half, Json
 from mcprec_addon.redact import walk
 from mcprec_addon.redact.forms import EMAIL, Finals, Written, final, name_of
-from mcprec_addon.redact.spellings import Run, base64_cores, runs_around
+from mcprec_addon.redact.spellings import Run, base64_cores, hex_changed, runs_around
 
 
 class Renames(walk.Change):
@@ -19,18 +19,20 @@ class Renames(walk.Change):
         """
         self._numbers = {name: new for name, new in numbers.items() if name != _named(name, new)}
         self._finals = Finals({_class_of(name) for name in self._numbers})
-        self._cores = [core for name in self._numbers for core in base64_cores(_stem(name))]
+        self._stems = [*map(_stem, self._numbers)]
+        self._cores = [core for stem in self._stems for core in base64_cores(stem)]
 
     def __bool__(self) -> bool:
         """Whether any number changes."""
         return bool(self._numbers)
 
     def text(self, text: str) -> str:
-        """Return a text with the new placeholders, also inside its base64."""
+        """Return a text with the new placeholders, also inside its base64 and hex."""
         if not self._numbers:
             return text
         for run in sorted(self._runs(text), key=lambda run: run.start, reverse=True):
             text = text[: run.start] + run.encoded(self._plain(run.text)) + text[run.end :]
+        text = hex_changed(text, self._stems, self._plain)
         return self._plain(text)
 
     def json(self, value: Json, root: walk.Root, half: Half) -> Json:

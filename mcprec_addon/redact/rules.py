@@ -9,6 +9,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from urllib.parse import unquote
 
 from mcprec_addon.redact import personal
 from mcprec_addon.redact.engine import Matcher
@@ -71,6 +72,7 @@ _PLAIN = re.compile(
     r"|\$?\{\{?[^{}]*\}?\}|\$[A-Za-z_][A-Za-z0-9_]*|<[^<>]*>|%[A-Za-z_]+%|[*x.•…-]+"
 )
 _WORDY = re.compile(r"[A-Za-z][a-z]*(?:[-_./][A-Za-z]?[a-z]+)*[.=]?|[A-Z]+(?:[-_][A-Z]+)*")
+_URL_PASSWORD = re.compile(r"://[^\s/@:\"']*:([^\s/@\"']+)@")
 _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|digest|apikey|api-key|key)[ \t]+")
 _SPACED = frozenset({"password", "cookie"})  # classes whose values may hold spaces
 _END_LINE = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -224,6 +226,11 @@ def cookie_values(text: str) -> list[str]:
     """Return the values in a Cookie header, or the value in a Set-Cookie header."""
     pairs = [pair.partition("=")[2].strip() for pair in text.split(";")]
     return [value.strip('"') for value in pairs if not is_plain(value.strip('"'))]
+
+
+def url_passwords(text: str) -> list[str]:
+    """Return the passwords of the URLs in a text, decoded."""
+    return [unquote(found) for found in _URL_PASSWORD.findall(text)]
 
 
 def basic_parts(text: str) -> list[str]:

@@ -10,7 +10,7 @@ import string
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -21,6 +21,7 @@ _STANDARD = re.compile(r"([A-Za-z0-9+/]*)={0,2}")
 _URL_SAFE = re.compile(r"([A-Za-z0-9_-]*)={0,2}")
 _LETTERS = string.ascii_letters + string.digits
 _ALPHABETS = ((_STANDARD, frozenset(f"{_LETTERS}+/")), (_URL_SAFE, frozenset(f"{_LETTERS}_-")))
+_HEX_PAIR = {True: re.compile("[0-7][0-9a-f]"), False: re.compile("[0-7][0-9A-F]")}
 _PARTLY = {0: 0, 1: 2, 2: 3}  # leading base64 characters that 0, 1, 2 foreign bytes decide
 
 
@@ -115,6 +116,39 @@ def hex_spellings(secret: str) -> frozenset[str]:
     """Return a secret in hexadecimal digits, lower and upper case."""
     digits = secret.encode("utf-8", "replace").hex()
     return frozenset({digits, digits.upper()})
+
+
+def in_hex(text: str, spelling: str) -> str:
+    """Return a text in hexadecimal digits, in upper case where `spelling` is."""
+    digits = text.encode().hex()
+    return digits.upper() if spelling.isupper() else digits
+
+
+def hex_changed(text: str, marks: Iterable[str], change: Callable[[str], str]) -> str:
+    """Return a text in which the ASCII that stands in hex around each of `marks` is changed."""
+    runs: dict[int, int] = {}
+    for core in (core for mark in marks for core in hex_spellings(mark)):
+        at = text.find(core)
+        while at >= 0:
+            start, end = _hex_run(text, at, at + len(core))
+            runs[start] = max(end, runs.get(start, 0))
+            at = text.find(core, end)
+    for start, end in sorted(runs.items(), reverse=True):
+        code = text[start:end]
+        plain = bytes.fromhex(code).decode()
+        text = text[:start] + in_hex(change(plain), code) + text[end:]
+    return text
+
+
+def _hex_run(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where the ASCII in hex around a place begins and ends, all in one case."""
+    letters = text[start:end].lower() == text[start:end]
+    pair = _HEX_PAIR[letters]
+    while pair.fullmatch(text, start - 2, start):
+        start -= 2
+    while pair.fullmatch(text, end, end + 2):
+        end += 2
+    return start, end
 
 
 @dataclass(frozen=True, slots=True)

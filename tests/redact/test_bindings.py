@@ -226,6 +226,22 @@ def test_a_number_is_said_from_outside_in_any_spelling() -> None:
     assert clean.record()["args"] == {"mail": "(0049) is +12015550101, 4000 0099 0000 0012"}
 
 
+def test_hex_is_asked_and_answered_in_hex() -> None:
+    """A digest-like argument of a known value is the same call on another machine."""
+    bindings = Bindings(Redaction(placeholders={"api-key": 12}), default_rules())
+    bindings.known({"api-key-1": "tt-4410-nöbody-knows", "api-key-12": "kx91-secret-value"})
+    code = "tt-4410-nöbody-knows".encode().hex()
+    recorded = b"x api-key-1".hex()
+
+    asked = bindings.live(lookup(f"7820{code}")).record()["args"]
+    answer = bindings.restore(
+        McpAnswer(kind="result", value=[recorded.upper(), b"api-key-12".hex(), b"api-key-3".hex()])
+    )
+
+    assert asked == {"mail": recorded}
+    assert answer.value == [f"7820{code}".upper(), b"kx91-secret-value".hex(), b"api-key-3".hex()]
+
+
 def test_base64_of_two_placeholders_is_told_apart() -> None:
     """Base64 cuts the number at the end of a placeholder in two, so both look alike there."""
     bindings = Bindings(Redaction(placeholders={"api-key": 2}), default_rules())

@@ -31,12 +31,21 @@ def redactor(*known: str) -> Redactor:
         "tt-4410%2fnobody%2bknows%3fthis%3dshape",
         "tt-4410%252Fnobody%252Bknows%253Fthis%253Dshape",
         "tt-4410\\/nobody\\u002bknows?this=shape",
-        KNOWN.encode().hex(),
     ],
 )
 def test_a_known_value_is_found_in_every_spelling(spelling: str) -> None:
     """A secret without a shape leaks through the encoding nobody thought of."""
     assert redactor(KNOWN).text(f"<{spelling}>") == f"<{PLACEHOLDER}>"
+
+
+def test_what_was_in_hex_stays_in_hex() -> None:
+    """What reads it decodes it; the case of its digits is the sender's."""
+    code = KNOWN.encode().hex()
+
+    found = redactor(KNOWN).text(f"ff{code}00 {code.upper()}")
+
+    expected = PLACEHOLDER.encode().hex()
+    assert found == f"ff{expected}00 {expected.upper()}"
 
 
 @given(before=st.text(max_size=5), after=st.text(max_size=5), safe=st.booleans())

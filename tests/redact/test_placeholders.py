@@ -49,13 +49,15 @@ def test_lookalikes_in_the_traffic_are_passed_over() -> None:
 
 
 def test_spellings_survive_renumbering() -> None:
-    """In a URL the @ stays encoded; in base64 the code stays base64."""
+    """In a URL the @ stays encoded; base64 stays base64, and hex hex."""
     address = private(NONCE, "email", 7).replace("@", "%40")
     code = b64encode(f"user:{private(NONCE, 'password', 7)}".encode()).decode()
 
-    done = renumber([exchange(1, address, f"Basic {code}")], [], [])
+    digits = private(NONCE, "password", 7).encode().hex()
+
+    done = renumber([exchange(1, address, f"Basic {code} {digits}")], [], [])
 
     assert done.exchanges[0].call.record()["args"] == {"q": "email-1%40mcprec.example"}
     assert done.exchanges[0].answer.value == {
-        "a": f"Basic {b64encode(b'user:password-1').decode()}"
+        "a": f"Basic {b64encode(b'user:password-1').decode()} {b'password-1'.hex()}"
     }

@@ -29,6 +29,15 @@ def test_inside_base64_too() -> None:
     assert new == f"Basic {b64encode(b'email-2@mcprec.example:api-key-9').decode()}"
 
 
+def test_inside_hex_too() -> None:
+    """Two may change places there as well, also where what is around is no text."""
+    code = f"ff{b'api-key-1 api-key-2 api-key-12'.hex()}ff"
+
+    new = changed({"api-key-1": 2, "api-key-2": 1}, code.upper())
+
+    assert new == f"ff{b'api-key-2 api-key-1 api-key-12'.hex()}ff".upper()
+
+
 def test_digits_keep_their_spelling_and_numbers_stay_numbers() -> None:
     """An agent that checks a card or reads an id goes on."""
     value: Json = {

@@ -11,6 +11,7 @@ from mcprec_addon.redact.rules import (
     is_plain,
     key_class,
     placed_secret,
+    url_passwords,
     without_scheme,
 )
 
@@ -95,6 +96,13 @@ def test_the_secret_of_a_placed_value_is_without_its_scheme() -> None:
     assert placed_secret("token", "Bearer kx91-secret-value") == "kx91-secret-value"
     assert placed_secret("token", "The token to use for this") is None
     assert without_scheme("token  abc") == "abc"
+
+
+def test_passwords_of_addresses() -> None:
+    """As they are typed elsewhere: percent-encoding is of the address."""
+    text = "a postgres://me:p%40ss@db/x and redis://:word@cache, http://plain/x:y@z"
+
+    assert url_passwords(text) == ["p@ss", "word"]
 
 
 def test_cookies_are_secret_value_by_value() -> None:
