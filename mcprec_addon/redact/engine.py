@@ -125,6 +125,10 @@ class Matcher:
             begin, first, last = hay.offset(start), hay.offset(first), hay.offset(last)
             yield Found(begin, hay.offset(end), first, last)
 
+    def finds_nothing(self) -> bool:
+        """Whether the pattern matches the empty text, which is everywhere."""
+        return self._compiled.fullmatch(b"") is not None
+
     def is_whole(self, text: str) -> bool:
         """Whether the secret part of the pattern can be all of a text."""
         match = self._compiled.fullmatch(text.encode("utf-8", "replace"))

@@ -9,7 +9,7 @@ from typing import cast
 from mcprec_addon.errors import UsageError
 from mcprec_addon.exchange import Json
 from mcprec_addon.jsonvalue import canonical, one_line
-from mcprec_addon.redact.engine import Haystack, Matcher, PatternError
+from mcprec_addon.redact.engine import Matcher, PatternError
 from mcprec_addon.redact.patterns import Pattern
 from mcprec_addon.redact.rules import Rules, plain_name
 
@@ -109,7 +109,7 @@ def _refusal(regex: str) -> str | None:
         matcher = Matcher(regex)
     except PatternError as error:
         return f"RE2 cannot run it: {error}; it has no lookaround and no backreferences"
-    is_empty = any(matcher.find(Haystack("")))
+    is_empty = matcher.finds_nothing()
     return "it matches the empty text, which is everywhere" if is_empty else None
 
 
