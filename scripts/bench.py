@@ -224,9 +224,11 @@ async def starting(folder: Path, rounds: int) -> list[Row]:
         await python("-c", "pass")
         return perf_counter() - began
 
+    quiet = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio")  # which warns of no settings
+
     async def tests(*options: str) -> float:
         began = perf_counter()
-        await python("-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(test))
+        await python("-m", "pytest", *quiet, *options, str(test))
         return perf_counter() - began
 
     without = partial(tests, "-p", "no:mcprec")

@@ -116,6 +116,17 @@ def test_the_installed_command_starts(programs: Path, tmp_path: Path, command: l
     assert Path(where.stdout.strip()).is_relative_to(programs.parent)
 
 
+def test_pytest_finds_the_plugin(programs: Path, tmp_path: Path) -> None:
+    """It is installed, and has not to be named anywhere."""
+    (tmp_path / "test_a.py").write_text(
+        "import pytest\n\n@pytest.mark.mcprec('gone.mcp')\ndef test_a(): pass\n"
+    )
+
+    done = run([str(programs / "python"), "-m", "pytest", "-q", "--strict-markers"], cwd=tmp_path)
+
+    assert "cassettes/gone.mcp: is not there; record it: pytest test_a.py::test_a" in done.stdout
+
+
 def test_it_gets_on_with_the_sdks_of_today(programs: Path) -> None:
     """An agent's environment has these SDKs; a library that both need must suit both."""
     check = run([*pip(programs / "python"), "check"])

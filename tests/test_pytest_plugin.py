@@ -1,5 +1,6 @@
 """The plugin as a user meets it: marks, fixtures, options, and other plugins beside it."""
 
+import socket
 import subprocess
 import sys
 
@@ -222,6 +223,7 @@ def test_hello():
         [
             "MISS model call /v1/chat/completions (provider openai): test_agent.py::test_hello",
             "1 cassette, 1 of 6 recorded exchanges used, 1 miss",
+            "1 cassette that no test has (--mcprec-orphans)",
             "  cassettes/old.mcp",
         ]
     )
@@ -237,3 +239,70 @@ def test_loading_it_loads_next_to_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["mcprec_addon"]
+
+
+def test_none_means_none(run_tests: RunTests, pytester: pytest.Pytester) -> None:
+    """A server that is there and would answer is not asked, and no file of ours changes."""
+    folder = pytester.path / "cassettes"
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0)
+        found = run_tests(
+            f"""
+import httpx, httpx2, urllib.request
+
+URL = "http://127.0.0.1:{server.getsockname()[1]}/v1/chat/completions"
+pytestmark = pytest.mark.mcprec("triage.mcp")
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+def test_miss(library):
+    body = {{"model": "gpt-5", "messages": [{{"role": "user", "content": "hello"}}]}}
+    assert library.post(URL, json=body).status_code == 400
+
+def test_neither_half():
+    assert httpx2.get(URL.replace("/v1/chat/completions", "/elsewhere")).status_code == 403
+
+def test_another_library():
+    urllib.request.urlopen(URL)
+"""
+        )
+        with pytest.raises(BlockingIOError):  # nobody has connected
+            server.accept()
+
+    found.assert_outcomes(passed=1, failed=3)
+    found.stdout.fnmatch_lines(["E *LiveTrafficError: 127.0.0.1*", "refused: 127.0.0.1*"])
+    assert before == {
+        path: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()
+    }
+
+
+def test_a_blocking_call_in_a_running_loop_is_answered(run_tests: RunTests) -> None:
+    """Many SDKs block the loop, and many agents call them in threads of it."""
+    found = run_tests(
+        """
+import asyncio, threading
+
+pytestmark = [pytest.mark.mcprec("triage.mcp", model_match="exact"), pytest.mark.asyncio]
+
+async def test_three(mcprec_cassette):
+    first = ask("hi")
+    others = await asyncio.gather(asyncio.to_thread(ask, "hi"), asyncio.to_thread(ask, "hi"))
+    assert [first, *others] == ["hello"] * 3
+    assert len(asyncio.all_tasks()) == 1
+
+def test_a_loop_of_its_own(mcprec_cassette):
+    async def agent():
+        return ask("hi")
+    assert asyncio.run(agent()) == "hello"
+""",
+        "-p",
+        "pytest_asyncio.plugin",
+        "-W",
+        "error",
+        "-W",
+        "ignore::pytest.PytestDeprecationWarning",
+        "-W",
+        "ignore::pytest.PytestWarning",  # the mark of a loop at the sync test
+    )
+
+    found.assert_outcomes(passed=2)
