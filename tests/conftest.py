@@ -100,6 +100,7 @@ def run_tests(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     from tests.pytest_project import project  # noqa: PLC0415 - few tests need what it imports
 
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv("MCPREC_RECORD", raising=False)
+    for name in ("MCPREC_RECORD", "CI", "BUILD_NUMBER"):  # in CI, pytest tells each failure twice
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # files change within a second
     return project(request.getfixturevalue("pytester"))
